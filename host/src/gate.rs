@@ -43,6 +43,18 @@ pub trait RunCheck: Sync {
     /// error.
     fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Checked> + Send;
 
+    /// Returns the pass of an earlier run, if nothing that the check depends on has changed since. Called only while the gate
+    /// cannot pass yet: a gate passes by checks that ran in the same run.
+    fn reuse(&self, check: &plan::Check, evidence: &[Evidence]) -> Option<CheckAnswer> {
+        let _ = (check, evidence);
+        None
+    }
+
+    /// Whether there are passes of earlier runs.
+    fn has_passes(&self) -> bool {
+        false
+    }
+
     /// Returns `Err` if a checked file has changed since. Called once, before the gate passes; if it fails, the gate does
     /// not pass.
     fn confirm(&self) -> Result<(), Failure> {
@@ -76,11 +88,13 @@ pub struct CheckAnswer {
     pub commands: Vec<CommandEvidence>,
     /// The models that were asked.
     pub models: Vec<ModelUse>,
+    /// The run in which it passed, where the verifier was not asked again.
+    pub reused: Option<String>,
 }
 
 impl From<Verdict> for CheckAnswer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, files: None, commands: Vec::new(), models: Vec::new() }
+        Self { verdict, files: None, commands: Vec::new(), models: Vec::new(), reused: None }
     }
 }
 

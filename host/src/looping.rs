@@ -198,6 +198,8 @@ impl<'a> Driver<'a> {
         let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
         request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
         request.pinned = Some(pinned.clone());
+        // A tape answers each request once, in its order.
+        request.reusable = request.commands.is_none().then(Arc::default);
         let budgets = wanted.budgets.or(&pinned.budgets());
         let config = pinned.config();
         let reads_submissions = pinned.plan().checks().any(|check| check.shape == Shape::Submission);

@@ -315,6 +315,10 @@ pub struct Node {
     /// How often the check ran.
     #[serde(default, skip_serializing_if = "is_at_most_one")]
     pub attempts: u32,
+    /// The run in which it passed, where nothing that it depends on has changed since and it was not asked again. A gate that
+    /// passes has none of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused: Option<String>,
     /// The verifier, for a check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier: Option<VerifierId>,
@@ -376,6 +380,7 @@ impl Node {
             by_authors_word: false,
             relaxed: Vec::new(),
             attempts: 0,
+            reused: None,
             verifier: None,
             runs: Vec::new(),
             files: None,

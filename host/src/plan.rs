@@ -18,6 +18,7 @@ use crate::config::{
 };
 use crate::limits::Limits;
 use crate::outcome::NodeKind;
+use crate::submission::{Executor, Submission};
 use crate::verdict::{ErrorKind, Failure};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -231,7 +232,7 @@ pub struct Check {
     /// Whether the commands of the check must fail on the base commit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub red_green: bool,
-    /// Which parts of a submission the verifier may read. Follows from the digest.
+    /// Which parts of a submission the verifier is given. Follows from the digest.
     #[serde(skip)]
     pub reads: SubmissionParts,
 }
@@ -267,8 +268,7 @@ impl Shape {
     }
 }
 
-/// Which parts of a submission a verifier may read. This is known for bundled verifiers only; any other verifier may read
-/// all parts.
+/// Which parts of a submission a verifier is given. One that is not bundled is given all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubmissionParts(u8);
 
@@ -279,10 +279,12 @@ impl SubmissionParts {
     pub const EVALUATOR: Self = Self(2);
     /// The tools that were called.
     pub const TOOL_CALLS: Self = Self(4);
+    /// Who did the work, which attempt it is, and what was found in earlier ones.
+    pub const HISTORY: Self = Self(8);
     /// No part.
     pub const NONE: Self = Self(0);
     /// All parts.
-    pub const ALL: Self = Self(7);
+    pub const ALL: Self = Self(15);
 
     /// Returns the union of both sets.
     pub const fn and(self, other: Self) -> Self {
@@ -292,6 +294,26 @@ impl SubmissionParts {
     /// Returns whether all parts of `other` are in this set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Returns the submission without the parts that are not among these.
+    pub fn of(self, submission: &Submission) -> Submission {
+        let mut given = submission.clone();
+        if !self.has(Self::CLAIM) {
+            given.claim = None;
+        }
+        if !self.has(Self::EVALUATOR) {
+            given.evaluator = None;
+        }
+        if !self.has(Self::TOOL_CALLS) {
+            given.tool_calls.clear();
+        }
+        if !self.has(Self::HISTORY) {
+            (given.attempt, given.attempts_allowed, given.review) = (0, None, None);
+            given.prior_findings.clear();
+            given.executor = Executor::default();
+        }
+        given
     }
 }
 
@@ -314,7 +336,7 @@ pub struct ResolvedVerifier {
     pub files: Vec<String>,
     /// Whether the verifier judges the working tree, whatever the selection is.
     pub working_tree: bool,
-    /// Which parts of a submission the verifier may read.
+    /// Which parts of a submission the verifier is given.
     pub reads: SubmissionParts,
 }
 

@@ -164,14 +164,15 @@ impl Resolver for Verifiers {
     }
 }
 
-/// Returns which parts of a submission the bundled verifier of this name reads.
+/// Returns the parts of a submission that the bundled verifier of this name reads; it is given no others.
 fn reads(name: &str) -> SubmissionParts {
     match name {
         "completion-signal" | "contradiction" | "executor-report" => SubmissionParts::CLAIM,
         "evaluator-response" => SubmissionParts::EVALUATOR,
         "expected-files" | "files-in-scope" | "tool-calls" => SubmissionParts::TOOL_CALLS,
-        "patterns" | "review-criteria" | "review-signal" | "review-verdict" => {
-            SubmissionParts::CLAIM.and(SubmissionParts::TOOL_CALLS)
+        "patterns" => SubmissionParts::CLAIM.and(SubmissionParts::TOOL_CALLS),
+        "review-criteria" | "review-signal" | "review-verdict" => {
+            SubmissionParts::CLAIM.and(SubmissionParts::TOOL_CALLS).and(SubmissionParts::HISTORY)
         }
         "case-conflicts" | "checklist" | "clean-tree" | "command" | "test-report" => SubmissionParts::NONE,
         _ => SubmissionParts::ALL,
@@ -207,6 +208,11 @@ mod tests {
                 (".claim", SubmissionParts::CLAIM),
                 (".evaluator", SubmissionParts::EVALUATOR),
                 (".tool_calls", SubmissionParts::TOOL_CALLS),
+                (".attempt", SubmissionParts::HISTORY),
+                (".attempts_allowed", SubmissionParts::HISTORY),
+                (".prior_findings", SubmissionParts::HISTORY),
+                (".review", SubmissionParts::HISTORY),
+                (".executor", SubmissionParts::HISTORY),
             ];
             let named = parts.map(named).into_iter().fold(SubmissionParts::NONE, SubmissionParts::and);
             assert_eq!(reads(bundled.name), named, "{}", bundled.name);

@@ -6,6 +6,7 @@ mod digests;
 mod files;
 mod reads;
 mod red_green;
+mod reusable;
 mod services;
 mod unchanged;
 
@@ -14,7 +15,7 @@ use crate::cached_passes::CachedPasses;
 use crate::config::FileSet;
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
-use crate::plan::{self, Plan, Shape};
+use crate::plan::{self, Plan, Shape, SubmissionParts};
 use crate::resolver::Verifiers;
 use crate::runtime::{LogLine, PreparedSubmission, Runtime};
 use crate::submission::{Change, ChangeKind, Evidence, Submission};
@@ -25,6 +26,7 @@ use digests::Digests;
 use parking_lot::Mutex;
 use reads::RunReads;
 pub(crate) use red_green::Base;
+pub(crate) use reusable::ReusablePasses;
 pub(crate) use services::Services;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -95,6 +97,8 @@ pub(crate) struct CheckRunner<'a> {
     use_cache: bool,
     /// The passes of earlier runs, by component, settings and limits.
     passes: Mutex<BTreeMap<(String, String, String), Arc<CachedPasses>>>,
+    /// Passes of earlier runs of the same loop.
+    reusable: Option<Arc<ReusablePasses>>,
     /// The identifier of the run.
     run: String,
     /// The base commit of the change.
@@ -109,7 +113,7 @@ pub(crate) struct CheckRunner<'a> {
 #[derive(Clone)]
 struct PreparedFor {
     evidence: Vec<Evidence>,
-    submission: Arc<PreparedSubmission>,
+    submissions: Vec<(SubmissionParts, Arc<PreparedSubmission>)>,
 }
 
 /// Runs work that waits for the disk. On a multi-threaded runtime, another thread takes over the tasks of this thread
@@ -188,6 +192,7 @@ impl<'a> CheckRunner<'a> {
             added: None,
             use_cache,
             passes: Mutex::default(),
+            reusable: None,
             run: String::new(),
             base: None,
             done: Arc::new(|_, _, _| {}),
@@ -204,6 +209,11 @@ impl<'a> CheckRunner<'a> {
     /// Sets the identifier of the run, which is stored with new passes.
     pub(crate) fn in_run(self, run: &str) -> Self {
         Self { run: run.to_owned(), ..self }
+    }
+
+    /// Reuses passes of submission verifiers from earlier runs, and keeps those of this run for later ones.
+    pub(crate) fn reusing(self, reusable: Option<Arc<ReusablePasses>>) -> Self {
+        Self { reusable: reusable.filter(|_| self.use_cache), ..self }
     }
 
     /// Sets the base commit, for checks that also run their commands there.
@@ -247,15 +257,27 @@ impl<'a> CheckRunner<'a> {
         Arc::clone(passes.entry(key).or_insert_with(read))
     }
 
-    /// Returns the submission with this evidence. It is converted once for all checks with the same evidence.
-    fn told(&self, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
-        let mut told = self.prepared.lock();
-        if let Some(told) = told.as_ref().filter(|told| told.evidence == evidence) {
-            return Ok(Arc::clone(&told.submission));
+    /// Returns the submission with this evidence, and only with the parts that the check is given. It is converted once for
+    /// all checks with the same evidence and parts.
+    fn told(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
+        let submission = || check.reads.of(&self.subject.submission);
+        if let Some((changes, base)) = self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
+            let submission = Submission { changes: changes.clone(), base: base.clone(), ..submission() };
+            return Ok(Arc::new(PreparedSubmission::new(submission, evidence)?));
         }
-        let submission = Arc::new(PreparedSubmission::new(self.subject.submission.clone(), evidence)?);
-        *told = Some(PreparedFor { evidence: evidence.to_vec(), submission: Arc::clone(&submission) });
-        Ok(submission)
+        let mut last = self.prepared.lock();
+        if last.as_ref().is_none_or(|last| last.evidence != evidence) {
+            *last = Some(PreparedFor { evidence: evidence.to_vec(), submissions: Vec::new() });
+        }
+        let known = last.as_ref().and_then(|last| last.submissions.iter().find(|(parts, _)| *parts == check.reads));
+        if let Some((_, known)) = known {
+            return Ok(Arc::clone(known));
+        }
+        let prepared = Arc::new(PreparedSubmission::new(submission(), evidence)?);
+        if let Some(last) = &mut *last {
+            last.submissions.push((check.reads, Arc::clone(&prepared)));
+        }
+        Ok(prepared)
     }
 
     /// Sets the fingerprints of the findings of a submission verifier, by the text of the lines.
@@ -296,6 +318,16 @@ impl<'a> CheckRunner<'a> {
 impl RunCheck for CheckRunner<'_> {
     async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Checked {
         self.ask(check, evidence).await.unwrap_or_else(|failure| Verdict::from(failure).into())
+    }
+
+    fn reuse(&self, check: &plan::Check, evidence: &[Evidence]) -> Option<gate::CheckAnswer> {
+        let reusable = self.reusable.as_ref().filter(|_| ReusablePasses::apply_to(check))?;
+        let given = self.told(check, evidence).ok()?;
+        blocking(|| reusable.find(check, &given, &self.subject.workspace))
+    }
+
+    fn has_passes(&self) -> bool {
+        self.reusable.as_ref().is_some_and(|reusable| !reusable.is_empty())
     }
 
     fn confirm(&self) -> Result<(), Failure> {

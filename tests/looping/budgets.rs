@@ -97,3 +97,68 @@ fn what_failed_before_runs_first() {
     last.sort();
     assert_eq!(last, ["3 one pass", "3 two pass"]);
 }
+
+/// After a bounce, the passes of tiers before the one that failed are reused while the work and all that they read is the
+/// same. A loop completes only after everything has run again.
+#[test]
+fn passes_whose_inputs_did_not_change_are_reused_until_the_gate_would_pass() {
+    let home = Home::new("");
+    let ran_tests = home.path().join("out");
+    fs::create_dir(&ran_tests).expect("a folder");
+    let gate = format!(
+        "[loop]\nmax_bounces = 5\nstop_when_unchanged = false\n[gate.main]\ntiers = [\"tests\", \"list\", \"claim\"]\n\
+         [check.tests]\nverifier = \"command\"\ngrants = [\"command:tests\"]\n\
+         [command.tests]\nrun = [\"sh\", \"-c\", \"echo ran >> {0}/tests\"]\nwrite = [\"{0}\"]\n\
+         [check.list]\nverifier = \"checklist\"\nsettings = {{ file = \"list.md\" }}\ngrants = [\"workspace\"]\n\
+         [check.claim]\nverifier = \"completion-signal\"\n",
+        ran_tests.display()
+    );
+    home.write("gate.toml", &gate);
+    // The list is ignored, so it is in no digest of the work: only what was read tells that it changed.
+    home.write(".gitignore", "list.md\n");
+    home.write("list.md", "- [x] 1 Begin\n");
+    home.sh("printf -- '- [ ] 1 Begin\n  - **Done when**: 2 tests pass\n' > ../task.md");
+    home.sh("git add -A; git commit -qm gate");
+    let script = "case $GATE_ATTEMPT in 1) echo '[2]' > a.json;; 2) ;; 3) echo '- [x] 2 End' >> list.md;; \
+                  4) echo '[3]' > a.json;; 5) echo TASK_COMPLETE;; esac; echo $GATE_ATTEMPT. done";
+    let ran = home.run(&["--format", "json", "--task", "../task.md"], &["sh", "-c", script]);
+    assert_eq!((ran.told().0.as_str(), ran.told().2.len()), ("completed", 5), "{}{}", ran.stdout, ran.stderr);
+    let verified: Vec<String> =
+        ran.stderr.lines().filter(|line| line.starts_with("[verify]")).map(without_run).collect();
+    let (tests, list) = ("[verify] tests: pass, 1 finding", "[verify] list: pass");
+    let reused = |line: &str| format!("{line} (passed in run RUN, and its inputs have not changed)");
+    let failed = "[verify] claim: fail, 1 finding".to_owned();
+    let of = |attempt: usize| {
+        let mut lines = verified[3 * (attempt - 1)..3 * attempt].to_vec();
+        lines.sort();
+        lines
+    };
+    assert_eq!(of(1), [failed.clone(), list.to_owned(), tests.to_owned()], "{verified:?}");
+    assert_eq!(of(2), [failed.clone(), reused(list), reused(tests)], "the claim alone has changed");
+    assert_eq!(of(3), [failed.clone(), list.to_owned(), reused(tests)], "an ignored file that was read has changed");
+    assert_eq!(of(4), [failed, list.to_owned(), tests.to_owned()], "the work has changed");
+    assert_eq!(of(5), ["[verify] claim: pass", list, tests], "before the loop completes, everything runs");
+    assert_eq!(fs::read_to_string(ran_tests.join("tests")).expect("runs").lines().count(), 3);
+    let record = ran.record();
+    assert!(!record["record"].to_string().contains("\"reused\""), "{record:#}");
+    // The record of an attempt cites the run that established the pass.
+    let log = home.gate(&["log", "--format", "json"]);
+    assert!(log.exit == 0 && log.stdout.contains("\"reused\""), "{}", log.stdout);
+    assert!(home.ledger().iter().filter(|entry| *entry == "run pass").count() == 1);
+    // Without the cache, nothing is reused.
+    let script = "echo '[4]' > a.json; echo $GATE_ATTEMPT";
+    let flags = ["--no-cache", "--max-bounces", "1", "--task", "../task.md"];
+    let ran = home.run(&flags, &["sh", "-c", script]);
+    assert!(ran.exit == 1 && !ran.stderr.contains("passed in run"), "{}", ran.stderr);
+}
+
+/// A line with the identifier of a run replaced.
+fn without_run(line: &str) -> String {
+    match line.split_once("passed in run ") {
+        Some((before, after)) => {
+            let rest = after.split_once(',').map_or("", |(_, rest)| rest);
+            format!("{before}passed in run RUN,{rest}")
+        }
+        None => line.to_owned(),
+    }
+}

@@ -1,7 +1,11 @@
 //! Runs the checks that failed before first. If one fails again, the rest of the gate does not run.
 //!
-//! Only a complete run passes. Members that passed in the first part do not run again in the second, because both parts see
-//! the same work, and before a pass everything that was read in either part is confirmed.
+//! The first part needs other checks too, such as those of earlier tiers. If nothing that such a check depends on has changed
+//! since it passed in an earlier run, that pass is reused.
+//!
+//! Only a complete run passes: the second part runs every check that the first part did not run. Members that passed in the
+//! first part do not run again in the second, because both parts see the same work, and before a pass everything that was
+//! read in either part is confirmed.
 
 use super::{CheckAnswer, Checked, Circumstances, GateEvent, RunCheck, run};
 use crate::outcome::{Node, NodeKind, Outcome, SkipReason};
@@ -19,9 +23,21 @@ pub async fn run_failed_first(
     judge: &impl RunCheck,
     failed: &BTreeSet<String>,
 ) -> Node {
-    let Some(later) = later(plan, failed) else { return run(plan, circumstances, judge).await };
-    let parts =
-        BothParts { judge, is_second: AtomicBool::new(false), passed: Mutex::default(), told: Mutex::default() };
+    let later = match later(plan, failed) {
+        Some(later) => later,
+        None if !failed.is_empty() && judge.has_passes() => BTreeSet::new(),
+        None => return run(plan, circumstances, judge).await,
+    };
+    let mut decisive = BTreeSet::new();
+    only_all(&plan.root, &mut decisive);
+    let parts = BothParts {
+        judge,
+        is_second: AtomicBool::new(false),
+        decisive,
+        passed: Mutex::default(),
+        started: Mutex::default(),
+        told: Mutex::default(),
+    };
     let mut left_out = circumstances.left_out.clone();
     left_out.extend(later.iter().cloned());
     let mut first = run(plan, &Circumstances { left_out, ..circumstances.clone() }, &parts).await;
@@ -76,6 +92,23 @@ fn keep<'p>(node: &'p plan::PlanNode, failed: &BTreeSet<String>, kept: &mut BTre
     }
 }
 
+/// Collects the checks, by address, that are members of `all` and `tiers` only: a pass of one of them never fails the gate.
+fn only_all(node: &plan::PlanNode, found: &mut BTreeSet<usize>) {
+    match &node.what {
+        PlanNodeKind::Check(check) => {
+            found.insert(address(check));
+        }
+        PlanNodeKind::Gate(gate) if matches!(gate.rule, GateRule::All | GateRule::Tiers) => {
+            gate.members.iter().for_each(|member| only_all(member, found));
+        }
+        PlanNodeKind::Gate(_) => {}
+    }
+}
+
+fn address(check: &plan::Check) -> usize {
+    std::ptr::from_ref(check).addr()
+}
+
 /// Returns whether the first part settles the result: a check that counts did not pass, and so the gate does not.
 fn decides(first: &Node) -> bool {
     is_failure(first.outcome) && has_failed_check(first)
@@ -124,20 +157,30 @@ fn tell<J: RunCheck>(node: &Node, path: &str, parts: &BothParts<'_, J>) {
 struct BothParts<'j, J> {
     judge: &'j J,
     is_second: AtomicBool,
+    /// The checks whose passes may be reused, by their address in the plan.
+    decisive: BTreeSet<usize>,
     /// The passes of the first part, by the address of the check in the plan.
     passed: Mutex<BTreeMap<usize, (Vec<Evidence>, CheckAnswer)>>,
+    /// The paths of the checks that were reported as started.
+    started: Mutex<BTreeSet<String>>,
     /// The paths of the checks whose end was reported in the first part.
     told: Mutex<BTreeSet<String>>,
 }
 
 impl<J: RunCheck> RunCheck for BothParts<'_, J> {
     async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> Checked {
-        let key = std::ptr::from_ref(check).addr();
+        let key = address(check);
         if self.is_second.load(Ordering::SeqCst)
             && let Some((known, answer)) = self.passed.lock().get(&key)
             && known == evidence
         {
             return Checked::Answer(answer.clone());
+        }
+        if !self.is_second.load(Ordering::SeqCst)
+            && self.decisive.contains(&key)
+            && let Some(answer) = self.judge.reuse(check, evidence)
+        {
+            return Checked::Answer(answer);
         }
         let judged = self.judge.judge(check, evidence).await;
         if let Checked::Answer(answer) = &judged
@@ -157,16 +200,16 @@ impl<J: RunCheck> RunCheck for BothParts<'_, J> {
     fn observe(&self, event: GateEvent<'_>) {
         let is_second = self.is_second.load(Ordering::SeqCst);
         let forward = match event {
-            GateEvent::Started { path, node } if is_second => {
-                !matches!(node.what, PlanNodeKind::Check(_)) || !self.told.lock().contains(path)
-            }
-            GateEvent::Started { node, .. } => matches!(node.what, PlanNodeKind::Check(_)),
+            GateEvent::Started { path, node } => match node.what {
+                PlanNodeKind::Check(_) => self.started.lock().insert(path.to_owned()),
+                PlanNodeKind::Gate(_) => is_second,
+            },
             GateEvent::Finished { path, node } if is_second => {
                 !(node.kind == NodeKind::Check && node.outcome == Outcome::Pass && self.told.lock().contains(path))
             }
             GateEvent::Finished { path, node } => {
-                let ran = node.kind == NodeKind::Check && node.skipped != Some(SkipReason::LeftOut);
-                ran && self.told.lock().insert(path.to_owned())
+                let left_out = node.skipped == Some(SkipReason::LeftOut) || node.reused.is_some();
+                node.kind == NodeKind::Check && !left_out && self.told.lock().insert(path.to_owned())
             }
         };
         if forward {

@@ -60,7 +60,11 @@ impl<R: RunCheck> Evaluation<'_, R> {
         // The verdict is that of the deciding run, and so is the evidence for later tiers.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
             node.reason = if node.flaky { format!("runs disagree: {}", words.join(", ")) } else { run.reason };
-            let CheckAnswer { verdict, files, commands, models } = run.answer;
+            let CheckAnswer { verdict, files, commands, models, reused } = run.answer;
+            if let Some(run) = &reused {
+                node.reason = format!("passed in run {run}, and its inputs have not changed");
+            }
+            node.reused = reused;
             let evidence = Evidence {
                 check: check.member.clone(),
                 verifier: check.verifier.clone(),
@@ -91,8 +95,12 @@ impl<R: RunCheck> Evaluation<'_, R> {
         let mut left = check.attempts;
         loop {
             let judged = self.once(check, deadline, known).await;
-            node.attempts += 1;
             left = left.saturating_sub(1);
+            // The run that is cited has what was done for a pass that is reused.
+            if matches!(&judged, Checked::Answer(CheckAnswer { reused: Some(_), .. })) {
+                return judged;
+            }
+            node.attempts += 1;
             let Checked::Answer(answer) = &judged else { return judged };
             node.commands.extend_from_slice(&answer.commands);
             node.models.extend_from_slice(&answer.models);

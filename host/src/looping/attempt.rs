@@ -260,7 +260,8 @@ impl Driver<'_> {
             return Ok(Vec::new());
         }
         // Repairs that cannot be tried are none: the work goes back as it is.
-        let Ok(proposal) = fix::propose(self.host, request, &self.pinned, failed.clone()) else {
+        let request = Request { reusable: None, ..request.clone() };
+        let Ok(proposal) = fix::propose(self.host, &request, &self.pinned, failed.clone()) else {
             return Ok(Vec::new());
         };
         if proposal.files.is_empty() || proposal.write().is_err() {

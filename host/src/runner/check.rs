@@ -1,14 +1,15 @@
 //! Runs one check: selects its files, calls its verifier, and collects the answer.
 
 use super::files::{FileCheck, FilesResult, files};
-use super::{CheckRunner, Logged, red_green};
+use super::reads::{RunReads, TracedReads};
+use super::{CheckRunner, Logged, ReusablePasses, red_green};
 use crate::commands::{CommandEnding, CommandResult};
 use crate::config::Grant;
 use crate::gate;
 use crate::outcome::JudgedFile;
 use crate::plan::{self, Shape};
-use crate::runtime::{CallResult, Grants, PreparedSubmission};
-use crate::submission::{CommandEvidence, Evidence, Submission};
+use crate::runtime::{CallResult, Grants};
+use crate::submission::{CommandEvidence, Evidence};
 use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -47,10 +48,14 @@ impl CheckRunner<'_> {
         // Only pure checks are cached: a grant can give other answers later, and a flaky check must run again.
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
+        let kept = self.reusable.as_ref().filter(|_| ReusablePasses::apply_to(check));
+        let own = kept.map(|_| Arc::<RunReads>::default());
+        let (subject, reads) = (Arc::clone(&self.subject.workspace), Arc::clone(&self.reads));
+        let reads = TracedReads { work: subject, reads, own: own.clone() };
         let work = Arc::new(FileCheck {
             cached: store.map(|store| self.passes_before(store, check, &settings)),
             source,
-            capabilities: self.services.capabilities(&grants, &paths, &self.subject.workspace, &self.reads),
+            capabilities: self.services.capabilities(&grants, &paths, reads),
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
@@ -66,20 +71,15 @@ impl CheckRunner<'_> {
             finished: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
         });
+        let mut given = None;
         let judged = match check.shape {
             Shape::Submission => {
                 // A verifier with a command judges the output of the command, which may itself change the files.
                 if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
-                let told = match self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
-                    Some((changes, base)) => {
-                        let (changes, base) = (changes.clone(), base.clone());
-                        let submission = Submission { changes, base, ..self.subject.submission.clone() };
-                        Arc::new(PreparedSubmission::new(submission, evidence)?)
-                    }
-                    None => self.told(evidence)?,
-                };
+                let told = self.told(check, evidence)?;
+                given = Some(Arc::clone(&told));
                 let verifier = work.verifier()?;
                 let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
                 let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
@@ -112,12 +112,15 @@ impl CheckRunner<'_> {
         }
         Ok(match judged.verdict {
             None => gate::Checked::NoFiles,
-            Some(verdict) => gate::Checked::Answer(gate::CheckAnswer {
-                verdict,
-                files: judged.files,
-                commands: judged.ran.iter().map(CommandEvidence::from).collect(),
-                models: judged.asked,
-            }),
+            Some(verdict) => {
+                let commands = judged.ran.iter().map(CommandEvidence::from).collect();
+                let (files, models) = (judged.files, judged.asked);
+                let answer = gate::CheckAnswer { verdict, files, commands, models, reused: None };
+                if let (Some(kept), Some(reads), Some(given)) = (kept, own, given) {
+                    kept.keep(check, &given, reads, &self.run, &answer);
+                }
+                gate::Checked::Answer(answer)
+            }
         })
     }
 }

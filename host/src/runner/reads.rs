@@ -24,12 +24,17 @@ enum ReadRequest {
     Range { path: String, offset: u64, length: u32 },
     Stat { path: String },
     Listed { path: String },
+    Page { path: String, after: Option<String> },
 }
 
 impl ReadRequest {
     fn path(&self) -> &str {
         match self {
-            Self::File { path, .. } | Self::Range { path, .. } | Self::Stat { path } | Self::Listed { path } => path,
+            Self::File { path, .. }
+            | Self::Range { path, .. }
+            | Self::Stat { path }
+            | Self::Listed { path }
+            | Self::Page { path, .. } => path,
         }
     }
 
@@ -39,6 +44,7 @@ impl ReadRequest {
             Self::Range { path, offset, length } => of_bytes(&work.read_range(path, *offset, *length)),
             Self::Stat { path } => of_entry(&work.stat(path)),
             Self::Listed { path } => of_kind(&work.stat(path)),
+            Self::Page { path, after } => of_page(&work.list(path, after.as_deref())),
         }
     }
 }
@@ -75,6 +81,13 @@ impl RunReads {
         }
     }
 
+    /// Whether everything would be answered as before. Files are read again, whatever their stamps say.
+    pub(super) fn are_same(&self, work: &Workspace) -> bool {
+        let answers = self.answers.lock();
+        answers.len() <= MOST
+            && answers.iter().all(|(question, answer)| !answer.torn && question.ask(work) == answer.digest)
+    }
+
     /// Returns `Err` if a request would have another answer now.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let answers = self.answers.lock();
@@ -98,6 +111,17 @@ impl RunReads {
 pub(super) struct TracedReads {
     pub(super) work: Arc<Workspace>,
     pub(super) reads: Arc<RunReads>,
+    /// The answers to one check alone, whole listings included, where its pass may be reused.
+    pub(super) own: Option<Arc<RunReads>>,
+}
+
+impl TracedReads {
+    fn note(&self, question: ReadRequest, mark: Option<FileStamp>, digest: blake3::Hash) {
+        if let Some(own) = &self.own {
+            own.note(question.clone(), mark, digest);
+        }
+        self.reads.note(question, mark, digest);
+    }
 }
 
 impl ReadFiles for TracedReads {
@@ -105,36 +129,38 @@ impl ReadFiles for TracedReads {
         // Taken before reading: if a later stat finds the same stamp, the bytes are the same.
         let mark = self.work.mark(path);
         let read = self.work.read(path, max);
-        self.reads.note(ReadRequest::File { path: path.to_owned(), max }, mark, of_bytes(&read));
+        self.note(ReadRequest::File { path: path.to_owned(), max }, mark, of_bytes(&read));
         read
     }
 
     fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, WorkspaceError> {
         let mark = self.work.mark(path);
         let read = self.work.read_range(path, offset, length);
-        self.reads.note(ReadRequest::Range { path: path.to_owned(), offset, length }, mark, of_bytes(&read));
+        self.note(ReadRequest::Range { path: path.to_owned(), offset, length }, mark, of_bytes(&read));
         read
     }
 
     fn stat(&self, path: &str) -> Result<WorkspaceEntry, WorkspaceError> {
         let entry = self.work.stat(path);
-        self.reads.note(ReadRequest::Stat { path: path.to_owned() }, None, of_entry(&entry));
+        self.note(ReadRequest::Stat { path: path.to_owned() }, None, of_entry(&entry));
         entry
     }
 
     fn list(&self, path: &str, after: Option<&str>) -> Result<ListingPage, WorkspaceError> {
         let page = self.work.list(path, after);
+        if let Some(own) = &self.own {
+            let (path, after) = (path.to_owned(), after.map(str::to_owned));
+            own.note(ReadRequest::Page { path, after }, None, of_page(&page));
+        }
         match &page {
             Ok(page) => {
                 for entry in &page.entries {
                     let listed = Ok(entry.clone());
-                    self.reads.note(ReadRequest::Listed { path: entry.path.clone() }, None, of_kind(&listed));
+                    self.note(ReadRequest::Listed { path: entry.path.clone() }, None, of_kind(&listed));
                 }
             }
-            // The answer depends on what is there, so it is stored too.
-            Err(_) => {
-                self.reads.note(ReadRequest::Listed { path: path.to_owned() }, None, of_kind(&self.work.stat(path)))
-            }
+            // Refused because of what is there, or not there.
+            Err(_) => self.note(ReadRequest::Listed { path: path.to_owned() }, None, of_kind(&self.work.stat(path))),
         }
         page
     }
@@ -164,6 +190,15 @@ fn of_bytes(read: &Result<Vec<u8>, WorkspaceError>) -> blake3::Hash {
 fn of_entry(entry: &Result<WorkspaceEntry, WorkspaceError>) -> blake3::Hash {
     digest(entry, |hasher, entry| {
         hasher.update(&[kind(entry)]).update(&entry.size.to_le_bytes());
+    })
+}
+
+fn of_page(page: &Result<ListingPage, WorkspaceError>) -> blake3::Hash {
+    digest(page, |hasher, page| {
+        for entry in &page.entries {
+            hasher.update(&(entry.path.len() as u64).to_le_bytes()).update(entry.path.as_bytes());
+            hasher.update(&[kind(entry)]).update(&entry.size.to_le_bytes());
+        }
     })
 }
 
@@ -197,7 +232,7 @@ mod tests {
         fs::write(root.join("list.md"), "- [x] done").expect("a file");
         fs::write(root.join("long.txt"), "0123456789").expect("a file");
         let work = Arc::new(Workspace::open(root).expect("a workspace"));
-        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default() };
+        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default(), own: None };
         assert!(traced.read("list.md", 99).is_ok() && traced.read_range("long.txt", 2, 3).is_ok());
         assert!(traced.stat("missing").is_err() && traced.list("out", None).is_ok());
         change(root);
@@ -223,11 +258,28 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_is_reused_only_where_everything_that_was_read_is_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("a"), "1").expect("written");
+        let work = Arc::new(Workspace::open(folder.path()).expect("a workspace"));
+        let own = Arc::new(RunReads::default());
+        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default(), own: Some(Arc::clone(&own)) };
+        assert!(traced.read("a", 9).is_ok() && traced.list("", None).is_ok());
+        assert!(own.are_same(&work));
+        fs::write(folder.path().join("a"), "2").expect("written");
+        assert!(!own.are_same(&work), "a file with other bytes");
+        fs::write(folder.path().join("a"), "1").expect("written");
+        assert!(own.are_same(&work));
+        fs::write(folder.path().join("b"), "").expect("written");
+        assert!(!own.are_same(&work) && traced.reads.confirm(&work).is_ok(), "a new file in a folder that was listed");
+    }
+
+    #[test]
     fn what_was_read_twice_with_other_content_is_torn() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a");
         let work = Arc::new(Workspace::open(folder.path()).expect("a workspace"));
-        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default() };
+        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default(), own: None };
         for text in ["1", "2", "1"] {
             fs::write(&path, text).expect("written");
             assert!(traced.read("a", 9).is_ok());

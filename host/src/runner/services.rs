@@ -1,13 +1,12 @@
 //! The commands and models of a run, and the capabilities that each check gets from them.
 
 use super::Subject;
-use super::reads::{RunReads, TracedReads};
+use super::reads::TracedReads;
 use crate::commands::{CommandTape, Commands};
 use crate::environment::Environment;
 use crate::models::{ModelTape, Models};
 use crate::plan::Plan;
 use crate::runtime::{AskModels, Capabilities, CommandsFor, Granted, Grants, ReadFiles, RunCommands};
-use crate::workspace::Workspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,17 +40,10 @@ impl Services {
         Self { commands, models }
     }
 
-    /// Returns the capabilities behind these grants. Reads are traced in `reads`; commands are handed `files`.
-    pub(super) fn capabilities(
-        &self,
-        grants: &Grants,
-        files: &[String],
-        work: &Arc<Workspace>,
-        reads: &Arc<RunReads>,
-    ) -> Capabilities {
+    /// Returns the capabilities behind these grants. Files are read through `reads`; commands are handed `files`.
+    pub(super) fn capabilities(&self, grants: &Grants, files: &[String], reads: TracedReads) -> Capabilities {
         let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
         let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
-        let reads = TracedReads { work: Arc::clone(work), reads: Arc::clone(reads) };
         Capabilities {
             workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
             commands: (!commands.is_empty()).then(|| {

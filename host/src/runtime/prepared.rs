@@ -35,6 +35,16 @@ impl PreparedSubmission {
         Ok(Self { submission, size, digest: digest.finalize(), given: OnceLock::new() })
     }
 
+    /// The submission.
+    pub fn submission(&self) -> &Submission {
+        &self.submission
+    }
+
+    /// The digest of all of it.
+    pub fn digest(&self) -> &blake3::Hash {
+        &self.digest
+    }
+
     pub(super) fn given(&self) -> &Given {
         self.given.get_or_init(|| convert::submission(self.submission.clone()))
     }

@@ -8,6 +8,7 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::models::{BadModelTape, ModelTape};
 use crate::plan::Plan;
+use crate::runner::ReusablePasses;
 use crate::submission::{Change, Submission};
 use crate::text;
 use std::collections::BTreeSet;
@@ -54,6 +55,8 @@ pub struct Request {
     pub pinned: Option<Pinned>,
     /// The inputs of an earlier run that is repeated. If it is set, nothing is looked up and nothing is recorded.
     pub(crate) repeat: Option<Arc<Repeat>>,
+    /// Passes of earlier runs of the same loop. Later runs that cannot pass yet reuse them.
+    pub(crate) reusable: Option<Arc<ReusablePasses>>,
 }
 
 impl Request {
@@ -78,6 +81,7 @@ impl Request {
             work: WorkState::default(),
             pinned: None,
             repeat: None,
+            reusable: None,
         }
     }
 }

@@ -267,7 +267,7 @@ impl Session {
         };
         let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
         let runner = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
-        let mut runner = runner.telling(Arc::new(done)).in_run(emitter.run());
+        let mut runner = runner.telling(Arc::new(done)).in_run(emitter.run()).reusing(self.request.reusable.clone());
         if let (Some(commit), Some(repository)) = (changes.base.clone(), changes.repository.clone()) {
             runner = runner.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
         }
