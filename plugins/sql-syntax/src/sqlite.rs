@@ -154,9 +154,11 @@ fn altered_constraint(text: &str, error: &Error) -> Option<Range<usize>> {
                 | [T::TK_SET, T::TK_NOT, T::TK_NULL, T::TK_ON, T::TK_CONFLICT, _]
         ),
         [T::TK_ADD, T::TK_CONSTRAINT, _, T::TK_CHECK, ..] | [T::TK_ADD, T::TK_CHECK, ..] => {
-            let constraint = &statement[kinds.len() - rest.len() + 1..];
-            let constraint = &text[constraint.first()?.1.start..range.end];
-            is_one_constraint(constraint)
+            let first = kinds.len() - rest.len() + 1;
+            // The parser does not know what to do on a conflict of a check.
+            let is_handled = matches!(rest, [.., T::TK_ON, T::TK_CONFLICT, _]);
+            let last = kinds.len() - if is_handled { 4 } else { 1 };
+            is_one_constraint(&text[statement.get(first)?.1.start..statement.get(last)?.1.end])
         }
         _ => false,
     };

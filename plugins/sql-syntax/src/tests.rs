@@ -175,7 +175,7 @@ fn the_references_agree() {
         ("alter table a alter column b set not null; alter table a alter b drop not null", Dialect::Sqlite, None),
         ("alter table a add constraint b check (c >)", Dialect::Sqlite, Some(("syntax", 1, 19))),
         ("alter table a add constraint b check (c), d", Dialect::Sqlite, Some(("syntax", 1, 19))),
-        ("alter table a add foreign key (b) references c", Dialect::Sqlite, Some(("syntax", 1, 27))),
+        ("alter table a add foreign key (b) references c", Dialect::Sqlite, Some(("syntax", 1, 19))),
         // A cast with one colon is no variable of psql.
         ("select (-1):int4", Dialect::Postgresql, Some(("syntax", 1, 12))),
         ("select '1':int4", Dialect::Postgresql, Some(("syntax", 1, 11))),

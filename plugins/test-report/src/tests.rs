@@ -63,7 +63,7 @@ fn good_reports_pass() {
         ),
         (
             Format::Dotnet,
-            "Passed!  - FailedTest:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 12 ms - Sums.dll (net8.0)\n",
+            "Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 12 ms - Sums.dll (net8.0)\n",
             "3 passed, 1 skipped",
         ),
         (Format::Dotnet, "Test summary: total: 3, failed: 0, succeeded: 3, skipped: 0, duration: 1.2s\n", "3 passed"),
@@ -168,14 +168,14 @@ fn each_failed_test_is_named() {
             &["example.com/broken"],
         ),
         (
-            "50% tests passed, 1 tests failed out of 2\n\nThe following tests FAILED:\n\t  2 - sums (FailedTest)\nErrors while running CTest\n",
+            "50% tests passed, 1 tests failed out of 2\n\nThe following tests FAILED:\n\t  2 - sums (Failed)\nErrors while running CTest\n",
             "1 failed, 1 passed",
             &["sums"],
         ),
         (
             "There was 1 failure:\n\n1) SumsTest::testAdds\nFailed asserting that 1 matches expected 2.\n\n/a/SumsTest.php:9\n\nFAILURES!\nTests: 2, Assertions: 2, Failures: 1.\n",
             "1 failed, 1 passed",
-            &["SumsTest::testAdds: FailedTest asserting that 1 matches expected 2."],
+            &["SumsTest::testAdds: Failed asserting that 1 matches expected 2."],
         ),
         (
             "2 examples, 1 failure\n\nFailed examples:\n\nrspec ./spec/sums_spec.rb:5 # Sums adds\n",
@@ -183,7 +183,7 @@ fn each_failed_test_is_named() {
             &["spec/sums_spec.rb:5 Sums adds"],
         ),
         (
-            "  FailedTest Sums.Tests.Adds [12 ms]\n\nFailed!  - FailedTest:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 1 s - Sums.dll (net8.0)\n",
+            "  Failed Sums.Tests.Adds [12 ms]\n\nFailed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 1 s - Sums.dll (net8.0)\n",
             "1 failed, 2 passed",
             &["Sums.Tests.Adds"],
         ),

@@ -1,4 +1,4 @@
-//! `dotnet test`: `Failed!  - FailedTest: 1, Passed: 2, Skipped: 0, Total: 3, …` for each assembly, or a `Test summary:`.
+//! `dotnet test`: `Failed!  - Failed: 1, Passed: 2, Skipped: 0, Total: 3, …` for each assembly, or a `Test summary:`.
 
 use crate::report::{FailedTest, Report, labelled};
 
@@ -19,11 +19,11 @@ pub(super) fn read(text: &str) -> Option<Report> {
         report = Some(report.map_or(one.clone(), |before| before.and(one)));
     }
     let mut report = report?;
-    let says = |line: &str| matches!(line.trim(), "Test Run FailedTest." | "Test Run Aborted.");
+    let says = |line: &str| matches!(line.trim(), "Test Run Failed." | "Test Run Aborted.");
     report.expect_failures(usize::from(text.lines().any(says)));
-    // `  FailedTest Sums.Tests.Adds [12 ms]`
+    // `  Failed Sums.Tests.Adds [12 ms]`
     let named = text.lines().filter_map(|line| {
-        let (name, time) = line.strip_prefix("  FailedTest ")?.rsplit_once(" [")?;
+        let (name, time) = line.strip_prefix("  Failed ")?.rsplit_once(" [")?;
         time.ends_with(']').then(|| FailedTest::new(name))
     });
     for (unnamed, named) in report.failed.iter_mut().zip(named) {

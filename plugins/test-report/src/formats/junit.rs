@@ -39,7 +39,7 @@ fn document(text: &str) -> Option<Report> {
     let mut report = Report::default();
     for case in root.descendants().filter(|node| node.has_tag_name("testcase")) {
         match ending(case) {
-            End::FailedTest(why) => report.failed.push(failed(case, why)),
+            End::Failed(why) => report.failed.push(failed(case, why)),
             End::Skipped => report.skipped += 1,
             End::Passed => report.passed += 1,
         }
@@ -68,21 +68,21 @@ enum End<'a, 'i> {
     Passed,
     Skipped,
     /// With the element that says why, if there is one.
-    FailedTest(Option<Node<'a, 'i>>),
+    Failed(Option<Node<'a, 'i>>),
 }
 
 /// By the elements in it, and else by the attributes that some write instead: `status="notrun"`, `result="suppressed"`.
 fn ending<'a, 'i>(case: Node<'a, 'i>) -> End<'a, 'i> {
     let child = |name: &str| case.descendants().skip(1).find(|node| node.has_tag_name(name) && own(*node, case));
     if let Some(why) = child("failure").or_else(|| child("error")) {
-        return End::FailedTest(Some(why));
+        return End::Failed(Some(why));
     }
     let says = |words: &[&str]| {
         let mut said = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));
         said.any(|said| words.iter().any(|word| said.eq_ignore_ascii_case(word)))
     };
     if says(&["failed", "fail", "failure", "error", "errored", "broken", "aborted", "crashed", "timeout", "timedout"]) {
-        End::FailedTest(None)
+        End::Failed(None)
     } else if child("skipped").or_else(|| child("disabled")).is_some()
         || says(&["notrun", "not run", "suppressed", "skipped", "skip", "disabled", "ignored", "pending", "todo"])
         || case.attribute("disabled").is_some_and(|disabled| disabled == "true" || disabled == "1")
