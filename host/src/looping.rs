@@ -330,11 +330,11 @@ impl<'a> Driver<'a> {
             .ok()
             .and_then(|(tree, _)| tree);
         let is_same = |judged: &Record| tree.is_some() && judged.tree == tree;
-        if let Some(OpenAttempt { number, executor, record: judged }) = reached.open {
+        if let Some(OpenAttempt { number, executor, evaluator, record: judged }) = reached.open {
             self.emitter.attempt(number);
             let done = match (executor, judged.filter(is_same)) {
-                (Some(executor), Some(judged)) => self.judged(number, executor, None, judged, course, record),
-                _ => self.interrupted(number),
+                (Some(executor), Some(judged)) => self.judged(number, executor, evaluator, judged, course, record),
+                _ => self.interrupted(number, evaluator),
             };
             return self.settle(record, course, done);
         }
@@ -349,9 +349,9 @@ impl<'a> Driver<'a> {
             }
             // What passed is no longer what is there.
             After::End(_) => {
-                let number = record.attempts.pop().map_or(1, |attempt| attempt.number);
+                let last = record.attempts.pop().unwrap_or_default();
                 course.past.pop();
-                self.settle(record, course, self.interrupted(number))
+                self.settle(record, course, self.interrupted(last.number.max(1), last.evaluator))
             }
         }
     }

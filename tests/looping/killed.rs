@@ -144,3 +144,50 @@ fn a_loop_goes_on_only_by_the_gate_that_it_began_with() {
     assert_eq!(ran.exit, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(fs::read_to_string(home.path().join("tasks")).expect("tasks"), "1\n2\n2\n3\n");
 }
+
+/// The same with an evaluator, a review and `--commit`: an evaluation that was cut off counts, the review happens before the
+/// loop completes, and the work is committed once, as it was judged.
+#[test]
+fn a_loop_with_an_evaluator_and_a_commit_is_resumed_at_any_step() {
+    let gate = "[loop]\nmax_iterations = 4\n[gate.main]\ntiers = [\"json\", \"said\"]\n\
+        [check.json]\nverifier = \"json-syntax\"\n[check.said]\nverifier = \"evaluator-response\"\n\
+        [evaluator]\nrun = [\"sh\", \"-c\", '''nonce=$(sed -n \"s/ PASS$//p\" | tail -1); grep -q 2 a.json && echo \"$nonce PASS\" || echo \"$nonce FAIL: no 2\"''']\n";
+    let script = "echo run >> ../runs; [ -n \"$GATE_FEEDBACK\" ] && echo '[2]' > a.json || echo '[3]' > a.json";
+    let mut points = 0;
+    for events in (1..).step_by(2) {
+        let home = Home::new(gate);
+        let mut loop_ = home.command(&["--commit", "--events", "-"], &["sh", "-c", script]);
+        let mut child = loop_.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let told = lines.by_ref().take(events).count();
+        let _ = child.kill();
+        child.wait().expect("it ends");
+        if told < events {
+            break;
+        }
+        points += 1;
+        let ran = home.gate(&["resume"]);
+        let ledger = home.ledger();
+        let what = format!("after {events} events: {ledger:?} {}{}", ran.stdout, ran.stderr);
+        if !ledger.iter().any(|entry| entry == "note")
+            || ledger.iter().filter(|entry| *entry == "step-started loop").count() == 1
+        {
+            // It had not begun, or it had ended already.
+            assert_eq!(ran.exit, 2, "{what}");
+            continue;
+        }
+        assert_eq!(ran.exit, 0, "{what}");
+        let attempts = count(&home, "step-started executor");
+        assert_eq!(count(&home, "attempt fail") + count(&home, "attempt pass"), attempts, "{what}");
+        assert_eq!((count(&home, "bounce") + 1, count(&home, "run pass") >= 1), (attempts, true), "{what}");
+        assert!(count(&home, "step-started evaluator") <= 4, "{what}");
+        assert_eq!(ledger.last().map(String::as_str), Some("step-ended loop completed"), "{what}");
+        assert_eq!(home.sh("git rev-list --count HEAD").trim(), "2", "{what}");
+        assert_eq!(
+            (home.sh("git show HEAD:a.json"), home.sh("git status --porcelain")),
+            ("[2]\n".to_owned(), String::new()),
+            "{what}"
+        );
+    }
+    assert!(points >= 12, "{points} points");
+}

@@ -150,10 +150,10 @@ impl Driver<'_> {
     }
 
     /// An attempt that was begun and cut off.
-    pub(super) fn interrupted(&self, number: u32) -> Done {
+    pub(super) fn interrupted(&self, number: u32, evaluator: Option<EvaluatorRun>) -> Done {
         let run = ExecutorRun { outcome: "interrupted".to_owned(), ..ExecutorRun::default() };
         let executed = Executed { run, said: String::new(), transcript: None, lost: None };
-        let mut done = self.not_judged(number, &executed, Duration::ZERO, None);
+        let mut done = self.not_judged(number, &executed, Duration::ZERO, evaluator);
         done.summary.failure.clear();
         done
     }

@@ -3,7 +3,7 @@
 //! Every step is noted before it begins and when it has ended. What was begun and not ended counts as an attempt, and never
 //! as a pass. What was judged counts only if the work is still what was judged.
 
-use super::record::{AttemptRecord, ExecutorRun, LoopEnd};
+use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopEnd};
 use crate::error::Error;
 use crate::ledger::body::{Attempt, Bounce, Note, Process, StepEnd, StepStart};
 use crate::ledger::{Entry, EntryKind, Filter, Ledger, Project};
@@ -159,6 +159,8 @@ pub(super) struct OpenAttempt {
     pub(super) number: u32,
     /// What became of the executor, where it ended.
     pub(super) executor: Option<ExecutorRun>,
+    /// What became of the evaluator, where it began: an evaluation that was cut off counts.
+    pub(super) evaluator: Option<EvaluatorRun>,
     /// What the gate came to, where that is stored.
     pub(super) record: Option<Record>,
 }
@@ -199,6 +201,12 @@ impl Reached {
                         self.open =
                             Some(OpenAttempt { number: started.attempt.unwrap_or(1), ..OpenAttempt::default() });
                     }
+                    "evaluator" => {
+                        if let Some(open) = &mut self.open {
+                            let outcome = "interrupted".to_owned();
+                            open.evaluator = Some(EvaluatorRun { outcome, ..EvaluatorRun::default() });
+                        }
+                    }
                     _ => {}
                 }
             }
@@ -207,6 +215,9 @@ impl Reached {
                 match (ended.step.as_str(), &mut self.open) {
                     ("loop", _) => return Err(Error::usage(format_args!("the loop `{id}` has ended"))),
                     ("executor", Some(open)) => open.executor = part(&ended.details, "run"),
+                    ("evaluator", Some(open)) => {
+                        open.evaluator = part(&ended.details, "run").or(open.evaluator.take());
+                    }
                     _ => {}
                 }
             }
