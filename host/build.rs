@@ -31,6 +31,10 @@ fn main() {
         println!("cargo::rerun-if-changed={}", root.join(changed).display());
     }
     println!("cargo::rustc-env=GATEHOST_BUILD={}", sources_digest(root));
+    if env::var("PROFILE").unwrap() == "release" && env::var("CARGO_CFG_TARGET_OS").unwrap() == "linux" {
+        // Without symbols; see `[profile.release]`.
+        println!("cargo::rustc-link-arg-bins=-s");
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     bundle(&out);
     fs::write(out.join("sdk.rs"), sdk(root)).unwrap();

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Runs `gate` on public repositories: over their commits, and after `gate init`.
+"""Runs `gate` on public repositories: over their commits, after `gate init`, and on clean checkouts.
 
     tests/adopt/adopt.py replay --gate target/debug/gate --repositories FOLDER --commits 800
     tests/adopt/adopt.py init --gate target/debug/gate --repositories FOLDER
+    tests/adopt/adopt.py clean --gate target/debug/gate --repositories FOLDER
 
 FOLDER holds clones, bare or not, at any depth. Nothing is written to them: everything happens in shared clones in a temporary
-folder, without a ledger. Both commands print a table in Markdown, and exit with 1 where a promise does not hold:
+folder, without a ledger. Each command prints a table in Markdown, and exits with 1 where a promise does not hold:
 
 - replay: commits spread evenly over the recent history of each repository, each judged by the default gate against its first
   parent. Promised: less than 2 % end in exit code 3, and every exit code 1 is the repository's own fault. Where Python, Node or
   git itself can parse the format, the script asks it for a second opinion; the rest is listed to be looked at.
 - init: `gate init`, then `gate run` with the gate that it wrote. Promised: the run ends in a verdict about the repository
   (exit code 0 or 1), and never in an error of our sandbox.
+- clean: checkouts in which nothing changed, in the forms that FORMS lists. Promised: no selection finds a changed file.
 """
 
 import argparse
@@ -53,10 +55,11 @@ def clone(source, target, checkout):
     return done.returncode == 0
 
 
-def gate(arguments, folder, *words):
+def gate(arguments, folder, *words, **environment):
     command = [str(arguments.gate), "-C", str(folder), *words]
     start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=arguments.timeout)
+    options = {"env": {**os.environ, **environment}, "timeout": arguments.timeout}
+    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, **options)
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), time.monotonic() - start
 
 
@@ -253,10 +256,71 @@ def initialise(arguments):
     return 1 if broken else 0
 
 
+def shell(folder, script):
+    environment = {**os.environ, "HOME": str(folder)}
+    done = subprocess.run(["sh", "-euc", script], cwd=folder, capture_output=True, check=False, env=environment)
+    return done.returncode == 0
+
+
+# How a repository can be checked out without a change. Each script runs beside `source` and `part`, and leaves its checkout in
+# `work`. 
+IDENTITY = "git -c user.name=a -c user.email=a@example.com -c protocol.file.allow=always"
+FORMS = {
+    "clone": "git clone -q --shared source work",
+    "CRLF": "git config --global core.autocrlf true; git clone -q --shared source work",
+    "worktree": "git clone -q --shared --no-checkout source main; git -C main worktree add -q --detach ../work HEAD",
+    "sparse": "git clone -q --shared --sparse source work",
+    "submodule": f"git clone -q --shared source work; cd work; {IDENTITY} submodule --quiet add ../part part; {IDENTITY} commit -qm part",
+    "LFS": "git clone -q --shared source work; cd work; mkdir large; "
+    "printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:"
+    "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae\\nsize 3\\n' > large/a.bin; "
+    "echo '*.bin filter=lfs diff=lfs merge=lfs -text' > large/.gitattributes; "
+    f"git add large; {IDENTITY} commit -qm large; printf foo > large/a.bin",
+}
+SELECTIONS = [[], ["--staged"], ["--since", "HEAD"]]
+
+
+def clean(arguments):
+    """A check that fails for every changed file finds none in a clean checkout."""
+    verifier = ["--verifier", "files-in-scope", "--settings", '{"files":["-"]}']
+    print("| repository | files | " + " | ".join(FORMS) + " |")
+    print("|---" * (len(FORMS) + 2) + "|")
+    broken = False
+    for name, source in repositories(arguments.repositories).items():
+        if arguments.only and name not in arguments.only:
+            continue
+        row, notes = [], []
+        files = len((git(source, "ls-tree", "-r", "--name-only", "HEAD") or b"").splitlines())
+        for form, script in FORMS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "source").symlink_to(source)
+                shell(folder, f"git init -q part; cd part; echo 1 > a; git add a; {IDENTITY} commit -qm first")
+                if not shell(folder, script):
+                    row.append("left out: files are missing")
+                    continue
+                alarms = 0
+                for selection in SELECTIONS:
+                    words = ["run", *selection, *verifier, "--no-ledger", "--format", "json"]
+                    code, out, err, _ = gate(arguments, Path(folder) / "work", *words, HOME=folder)
+                    record = json.loads(out) if out.startswith("{") else {}
+                    found = []
+                    failures(record.get("gate", {}), found)
+                    # The verifier abstains from a submission without a changed file.
+                    if code == 3 and [path for _, path, _, _ in found] == [""] and "no changed file" in found[0][3]:
+                        continue
+                    alarms += 1
+                    why = "; ".join(f"{path}: {message}" for _, path, _, message in found[:3]) or err.strip()[:300]
+                    notes.append(f"- {name}, {form}, {' '.join(selection) or 'working tree'}: exit {code}: {why}")
+                row.append(str(alarms))
+                broken |= alarms > 0
+        print("| " + " | ".join([name, str(files), *row]) + " |", *notes, sep="\n", flush=True)
+    return 1 if broken else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for word, run in (("replay", replay), ("init", initialise)):
+    for word, run in (("replay", replay), ("init", initialise), ("clean", clean)):
         command = commands.add_parser(word)
         command.set_defaults(run=run)
         command.add_argument("--gate", type=lambda path: Path(path).resolve(), required=True)

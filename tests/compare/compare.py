@@ -120,7 +120,8 @@ def main():
     print("gate:", gate, " others:", ", ".join(name for name, path in tool.items() if path) or "none but git")
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as top:
         top = Path(top)
-        environment = {**os.environ, "GATE_CACHE_DIR": str(top / "cache"), "PREK_HOME": str(top / "prek"), "PREK_ALLOW_NO_CONFIG": "1"}
+        environment = {**os.environ, "GATE_CACHE_DIR": str(top / "cache"), "GATE_STATE_DIR": str(top / "state"),
+                       "PREK_HOME": str(top / "prek"), "PREK_ALLOW_NO_CONFIG": "1"}
         made = {}
         for name, count in [("data", 3_000), ("python", 3_000), ("changed", 10_000)]:
             if name not in wanted:
