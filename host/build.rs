@@ -33,7 +33,7 @@ fn main() {
     println!("cargo::rustc-env=GATEHOST_BUILD={}", sources_digest(root));
     if env::var("PROFILE").unwrap() == "release" && env::var("CARGO_CFG_TARGET_OS").unwrap() == "linux" {
         // Without symbols; see `[profile.release]`.
-        println!("cargo::rustc-link-arg-bins=-s");
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     bundle(&out);
