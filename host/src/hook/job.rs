@@ -7,7 +7,7 @@ use super::budget::{BOUNCES, HookVerdict, Session, Start, uncounted};
 use super::evidence::{Evidence, GateRun};
 use super::running::Running;
 use super::{Call, Decision, Event, transcript};
-use crate::changes::{self, Needs, Selection};
+use crate::changes::{self, Selection};
 use crate::config;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -187,7 +187,7 @@ impl Work {
 
     /// What the work is when a session begins. What cannot be told is taken at the next event.
     fn started(&self) -> Option<Start> {
-        let base = changes::collect(&self.root, &Selection::Changed, Needs::default(), &self.environment).ok()?.base;
+        let base = changes::base(&self.root, &Selection::Changed, &self.environment).ok()?;
         let mut request = Request::new(&self.root, self.environment.clone());
         let read = |request: &Request| configured(request).ok().map(|found| digest(&found.policy));
         let policy = read(&request);

@@ -17,7 +17,6 @@ use crate::event::{EventKind, Observer};
 use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
 use crate::models::ModelTape;
-use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::{self, Plan, Shape, SubmissionParts};
 use crate::record::Record;
 use crate::resolver::Verifiers;
@@ -158,10 +157,9 @@ impl Session {
         let environment = self.request.environment.clone();
         let mut subject = blocking(move || {
             let mut subject = subject::of(&seen, said);
-            // Only submission verifiers read it. Nothing has run yet, so no check has judged a file.
-            let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+            // Only submission verifiers read it.
             let digest =
-                judges_submissions.then(|| subject::tree_digest(&nothing, &subject.submission, &subject.workspace));
+                judges_submissions.then(|| subject::submission_digest(&subject.submission, &subject.workspace));
             subject.submission.tree_digest = digest.flatten();
             if about_working_tree && !selection.shows_working_tree() {
                 let live = changes::collect(&folder, &Selection::Changed, Needs::default(), &environment)?;
@@ -303,7 +301,7 @@ impl Session {
         let root = told.workspace.root().to_owned();
         let reviews = told.submission.review.as_ref().map_or(1, |review| review.number);
         let mut record = blocking(move || {
-            record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
+            record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace, &told.looks);
             record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
             Ok(record)
         })

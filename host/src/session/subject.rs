@@ -11,9 +11,9 @@ use crate::runner::Subject;
 use crate::submission::{ChangeKind, Submission};
 use crate::text::hex;
 use crate::verdict::Status;
-use crate::workspace::Workspace;
+use crate::workspace::{FileStat, Workspace};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,14 +50,24 @@ pub(super) fn changed(found: &Changes, submission: &Submission) -> Option<Vec<St
 
 /// Returns the digest of the checked files: over the path, mode and SHA-256 of every changed file, ordered by path. Deleted
 /// files are marked as deleted. `None` if a file cannot be read.
-pub(super) fn tree_digest(gate: &Node, submission: &Submission, workspace: &Workspace) -> Option<String> {
+///
+/// `looks` are the regular files that were seen when the changes were collected. Such a file is not opened again if a check
+/// judged it: the run has confirmed that it did not change.
+pub(super) fn tree_digest(
+    gate: &Node,
+    submission: &Submission,
+    workspace: &Workspace,
+    looks: &HashMap<String, FileStat>,
+) -> Option<String> {
     let judged = gate.walk().flat_map(|node| node.files.iter().flatten());
     let judged: BTreeMap<&str, &str> =
         judged.filter(|file| !file.digest.is_empty()).map(|file| (file.path.as_str(), file.digest.as_str())).collect();
     let mut tree = Sha256::new();
     for change in &submission.changes {
-        let (mode, digest) = match change.kind {
-            ChangeKind::Deleted => ("deleted", String::new()),
+        let known = looks.get(&change.path).zip(judged.get(change.path.as_str()));
+        let (mode, digest) = match (change.kind, known) {
+            (ChangeKind::Deleted, _) => ("deleted", String::new()),
+            (_, Some((look, digest))) => (mode(look.executable), (*digest).to_owned()),
             _ => match workspace.link_target(&change.path) {
                 Ok(target) => ("120000", format!("sha256:{}", hex(&Sha256::digest(target)))),
                 Err(_) => match judged.get(change.path.as_str()) {
@@ -141,13 +151,12 @@ pub fn digest_of(
 ) -> Result<(Option<String>, Option<String>), Error> {
     let changes = changes::collect(folder, selection, Needs::default(), environment)?;
     let subject = of(&changes, Submission::default());
-    let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
-    Ok((tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
+    Ok((submission_digest(&subject.submission, &subject.workspace), changes.base.clone()))
 }
 
 /// Returns the digest of the files of a submission, in a folder that contains them.
 pub(crate) fn submission_digest(submission: &Submission, workspace: &Workspace) -> Option<String> {
-    tree_digest(&Node::new("", NodeKind::All, Outcome::NotReached), submission, workspace)
+    tree_digest(&Node::new("", NodeKind::All, Outcome::NotReached), submission, workspace, &HashMap::new())
 }
 
 /// Returns whether a folder is in a repository and does not differ from the last commit.

@@ -79,14 +79,21 @@ pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<
         return Err(unknown());
     }
     let is_id = stem.len() == git.format.length() * 2 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let answer = git.ask(&["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", start])?;
-    let found = Id::from_hex(answer.stdout.trim_ascii_end()).filter(|_| answer.status.success());
-    let mut id = found.ok_or_else(unknown)?;
-    // These names take precedence over all others.
-    let is_exact = is_full || is_id || stem == "HEAD";
-    if !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous.")) {
-        return Err(ChangesError::Ambiguous(shown_text(name)));
-    }
+    let mut id = if is_id && stem == start {
+        // A hook passes a full id. `rev-parse` would return it unchanged, but as a process of its own.
+        Id::from_hex(start.to_ascii_lowercase().as_bytes()).ok_or_else(unknown)?
+    } else {
+        let question = ["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", start];
+        let answer = git.ask(&question)?;
+        let found = Id::from_hex(answer.stdout.trim_ascii_end()).filter(|_| answer.status.success());
+        // These names take precedence over all others.
+        let is_exact = is_full || is_id || stem == "HEAD";
+        let is_ambiguous = !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous."));
+        match found.ok_or_else(unknown)? {
+            _ if is_ambiguous => return Err(ChangesError::Ambiguous(shown_text(name))),
+            id => id,
+        }
+    };
     let mut commit = None;
     for _ in 0..MAX_TAGS {
         let object = objects.named(&id.to_string())?.ok_or_else(unknown)?;
