@@ -224,22 +224,25 @@ impl Session {
             predecessor_unpassed,
         });
         let run = emitter.run().to_owned();
-        let begin = |mut recorder: LedgerRecorder| {
-            blocking(move || {
-                recorder.begin(labels, attempt, takes_time)?;
-                let kept = recorder.ledger().folder().map(|state| StoredInputs::of(&state, &run));
+        let (mut kept, mut storing) = (None, None);
+        let recorder = match recorder {
+            Some(mut recorder) => {
+                let begin = move || recorder.begin(labels, attempt, takes_time).map(|()| recorder);
+                let recorder = blocking(begin).await?;
+                let stored = recorder.ledger().folder().map(|state| StoredInputs::of(&state, &run));
                 // If the inputs cannot be stored, the run cannot be bundled later. Its ledger entries are complete all the
                 // same.
-                let kept = kept.filter(|kept| kept.begin(&given.unwrap_or_default()).is_ok());
-                Ok((recorder, kept))
-            })
-        };
-        let (recorder, kept) = match recorder {
-            Some(recorder) => {
-                let (recorder, kept) = begin(recorder).await?;
-                (Some(recorder), kept)
+                let store = move || Ok(stored.filter(|stored| stored.begin(&given.unwrap_or_default()).is_ok()));
+                let stored = tokio::task::spawn_blocking(store);
+                // Only the tapes of commands and models need the folder. Other runs go on meanwhile.
+                if takes_time {
+                    kept = blocked(stored.await)?;
+                } else {
+                    storing = Some(stored);
+                }
+                Some(recorder)
             }
-            None => (None, None),
+            None => None,
         };
         let (tape, commands) = self.tapes(tape, kept.as_ref(), plan);
         emitter.run_started(plan, &digest, files);
@@ -307,6 +310,9 @@ impl Session {
         })
         .await?;
         record.duration = start.elapsed();
+        if let Some(storing) = storing {
+            blocked(storing.await)?;
+        }
         if let Some(mut recorder) = recorder {
             let (found, environment) = (Arc::clone(found), self.request.environment.clone());
             let end = move || {
