@@ -227,7 +227,7 @@ fn a_command_is_run_when_a_person_is_needed() {
     let notes = Filter { status: Some("notify".to_owned()), ..Filter::default().kinds(&[EntryKind::Note]) };
     let notes = stage.ledger().entries(&notes).expect("entries");
     let text = notes[0].read::<Note>().expect("a note").text;
-    assert!(text.starts_with("`tell` told a person"), "{text}");
+    assert!(text.starts_with("`tell` notified a person"), "{text}");
 }
 
 #[test]
