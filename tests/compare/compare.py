@@ -143,7 +143,7 @@ def main():
             folder.mkdir()
             if name == "python":
                 take(folder, options.python, {"py"}, count)
-            elif options.data:
+            elif options.data and name == "data":
                 take(folder, options.data, set(CHECKS) | {"yml"}, count)
             else:
                 generate(folder, count)
