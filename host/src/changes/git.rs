@@ -145,7 +145,7 @@ impl Repository {
     pub(super) fn staged(&self, needs: Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let index = index::Index::read(git, &git.layout.index)?;
-        let unmerged = index.paths.iter().find(|(_, known)| known.is_unmerged);
+        let unmerged = index.paths().find(|(_, known)| known.is_unmerged);
         if let Some((name, _)) = unmerged {
             return Err(ChangesError::Unmerged(path(name)?));
         }
@@ -153,7 +153,7 @@ impl Repository {
         let mut objects = Objects::new(git);
         let head = commits::head(&mut objects)?;
         let old = head.as_ref().map_or(tree::Side::Nothing, |(_, commit)| tree::Side::Stored(commit.tree));
-        let new = tree::Side::Index(&index.top);
+        let new = tree::Side::Index(index.top());
         let stored = stored_changes::StoredChanges { state: ChangeState::Staged, needs };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(FoundChanges { base: head.map(|(id, _)| id.to_string()), ..found })

@@ -6,11 +6,12 @@
 use super::id::{Id, ObjectFormat};
 use super::listing;
 use super::program::Git;
-use super::tree::{EntryMode, Folder, TreeEntry};
+use super::tree::{EntryMode, Folder, IndexFolder, TreeEntry};
 use crate::changes::{ChangesError, shown_text};
 use crate::regular_file::{self, Symlinks};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
+use std::ops::Range;
 use std::path::Path;
 
 /// More than the index of ten million files needs.
@@ -37,13 +38,16 @@ impl IndexState {
 /// The index as a whole.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub(super) paths: BTreeMap<Vec<u8>, IndexState>,
+    /// The bytes that contain all paths.
+    names: Vec<u8>,
+    /// The place of each path in the names, and its state. Ordered by path.
+    paths: Vec<(Range<usize>, IndexState)>,
     /// The folders that a sparse index does not expand.
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
     /// Those of them that are not in the working tree.
     pub(super) left_out: Vec<Vec<u8>>,
     /// The tree of its entries.
-    pub(super) top: Folder,
+    top: Folder,
     /// The cached tree ids, which `git commit` uses without looking at the entries.
     cached: Vec<Cached>,
 }
@@ -57,7 +61,8 @@ struct Cached {
 
 /// An entry as it is stored.
 pub(super) struct IndexEntry {
-    pub(super) path: Vec<u8>,
+    /// The place of the path in the bytes that contain all paths.
+    pub(super) path: Range<usize>,
     /// 0, or the side of a merge conflict.
     pub(super) stage: u8,
     pub(super) entry: TreeEntry,
@@ -72,44 +77,58 @@ impl Index {
         let mut bytes = Vec::new();
         match regular_file::open(path, Symlinks::Follow) {
             Ok(file) => {
+                let size = file.metadata().map_or(0, |about| about.len().min(MAX_BYTES));
+                bytes.reserve_exact(usize::try_from(size).unwrap_or(0) + 1);
                 let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
                 read.map_err(|error| broken(&error.to_string()))?;
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => return Self::of(git.format, Vec::new(), Vec::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Self::of(git.format, Vec::new(), Vec::new(), Vec::new());
+            }
             Err(error) => return Err(broken(&error.to_string())),
         }
         if bytes.len() as u64 > MAX_BYTES {
             return Err(broken("it is too large"));
         }
         let file = IndexFile::parse(git.format, &bytes)?;
-        let items = if file.is_split { listing::items(git)? } else { file.items };
-        Self::of(git.format, items, file.cached)
+        let (names, items) = match (file.is_split, file.expanded) {
+            (true, _) => listing::items(git)?,
+            (false, Some(names)) => (names, file.items),
+            (false, None) => (bytes, file.items),
+        };
+        Self::of(git.format, names, items, file.cached)
     }
 
-    fn of(format: ObjectFormat, items: Vec<IndexEntry>, cached: Vec<Cached>) -> Result<Self, ChangesError> {
-        let in_order = |pair: &[IndexEntry]| (&pair[0].path, pair[0].stage) < (&pair[1].path, pair[1].stage);
-        if let Some(pair) = items.windows(2).find(|pair| !in_order(pair)) {
-            return Err(broken(&format!("`{}` is out of order", shown_bytes(&pair[1].path))));
+    fn of(
+        format: ObjectFormat,
+        names: Vec<u8>,
+        items: Vec<IndexEntry>,
+        cached: Vec<Cached>,
+    ) -> Result<Self, ChangesError> {
+        let key = |item: &IndexEntry| (&names[item.path.clone()], item.stage);
+        if let Some(pair) = items.windows(2).find(|pair| key(&pair[0]) >= key(&pair[1])) {
+            return Err(broken(&format!("`{}` is out of order", shown_bytes(key(&pair[1]).0))));
         }
-        let staged: Vec<(&[u8], TreeEntry)> = items
+        let staged: Vec<(Range<usize>, TreeEntry)> = items
             .iter()
             .filter(|item| item.stage == 0 && !item.is_intent)
-            .map(|item| (item.path.as_slice(), item.entry))
+            .map(|item| (item.path.clone(), item.entry))
             .collect();
-        if let Some((path, _)) = staged.iter().find(|(path, _)| !is_plausible(path)) {
-            return Err(ChangesError::BadPath(shown_bytes(path)));
+        if let Some((path, _)) = staged.iter().find(|(path, _)| !is_plausible(&names[path.clone()])) {
+            return Err(ChangesError::BadPath(shown_bytes(&names[path.clone()])));
         }
-        refuse_clashes(&staged)?;
-        let top = Folder::of(format, &staged, 0);
-        let mut paths: Vec<(Vec<u8>, IndexState)> = Vec::with_capacity(items.len());
+        refuse_clashes(&names, &staged)?;
+        let top = Folder::of(format, &names, &staged, 0);
+        let mut paths: Vec<(Range<usize>, IndexState)> = Vec::with_capacity(items.len());
         let mut sparse = Vec::new();
         for IndexEntry { path, stage, entry, is_skipped, is_intent } in items {
             if entry.mode == EntryMode::Folder {
-                sparse.push((path.strip_suffix(b"/").unwrap_or(&path).to_vec(), entry.id));
+                let folder = &names[path];
+                sparse.push((folder.strip_suffix(b"/").unwrap_or(folder).to_vec(), entry.id));
                 continue;
             }
             // Only a path with a conflict occurs more than once.
-            if paths.last().is_none_or(|(last, _)| *last != path) {
+            if paths.last().is_none_or(|(last, _)| names[last.clone()] != names[path.clone()]) {
                 paths.push((path, IndexState::default()));
             }
             let Some((_, known)) = paths.last_mut() else { continue };
@@ -119,9 +138,38 @@ impl Index {
                 known.entry = Some(entry);
             }
         }
-        // Sorted already, so nothing is searched.
-        let paths = paths.into_iter().collect();
-        Ok(Self { paths, sparse, left_out: Vec::new(), top, cached })
+        Ok(Self { names, paths, sparse, left_out: Vec::new(), top, cached })
+    }
+
+    /// Returns the tree of the entries.
+    pub(super) fn top(&self) -> IndexFolder<'_> {
+        IndexFolder { folder: &self.top, names: &self.names }
+    }
+
+    /// Returns every path with its state, ordered by path.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (&[u8], &IndexState)> {
+        self.paths.iter().map(|(path, state)| (&self.names[path.clone()], state))
+    }
+
+    /// Returns the state of a path.
+    pub(super) fn get(&self, path: &[u8]) -> Option<&IndexState> {
+        let found = self.paths.binary_search_by(|(other, _)| self.names[other.clone()].cmp(path));
+        found.ok().map(|place| &self.paths[place].1)
+    }
+
+    /// Adds the files of a folder that the index does not expand.
+    pub(super) fn expand(&mut self, folder: &[u8], files: BTreeMap<Vec<u8>, TreeEntry>) {
+        let before = std::mem::take(&mut self.paths);
+        for (name, entry) in files {
+            let start = self.names.len();
+            self.names.extend([folder, b"/", &name].concat());
+            let state = IndexState { entry: Some(entry), is_unmerged: false, is_skipped: true };
+            self.paths.push((start..self.names.len(), state));
+        }
+        self.paths.extend(before);
+        let names = &self.names;
+        self.paths.sort_by(|(a, _), (b, _)| names[a.clone()].cmp(&names[b.clone()]));
+        self.paths.dedup_by(|(b, _), (a, _)| names[a.clone()] == names[b.clone()]);
     }
 
     /// Returns whether a path is in a folder that a sparse checkout excludes.
@@ -134,7 +182,7 @@ impl Index {
     /// Refuses an index from which `git commit` would write another tree than its entries.
     pub(super) fn refuse_forged_folders(&self) -> Result<(), ChangesError> {
         for Cached { folder, count, id } in &self.cached {
-            if self.top.below(folder) != Some((*id, *count)) {
+            if self.top().below(folder) != Some((*id, *count)) {
                 return Err(ChangesError::ForgedIndex(shown_bytes(folder)));
             }
         }
@@ -143,14 +191,15 @@ impl Index {
 }
 
 /// Refuses a path that is both a file and a folder. The entries are sorted, each path once.
-fn refuse_clashes(staged: &[(&[u8], TreeEntry)]) -> Result<(), ChangesError> {
+fn refuse_clashes(names: &[u8], staged: &[(Range<usize>, TreeEntry)]) -> Result<(), ChangesError> {
     let mut last: &[u8] = b"";
     for (path, _) in staged {
+        let path = &names[path.clone()];
         let common = path.iter().zip(last).take_while(|(a, b)| a == b).count();
         // The folders that the previous path shares were checked already.
         for (end, _) in path.iter().enumerate().skip(common).filter(|&(_, &byte)| byte == b'/') {
             let folder = &path[..end];
-            if staged.binary_search_by(|(other, _)| (*other).cmp(folder)).is_ok() {
+            if staged.binary_search_by(|(other, _)| names[other.clone()].cmp(folder)).is_ok() {
                 return Err(ChangesError::Clash(shown_bytes(folder)));
             }
         }
@@ -180,6 +229,8 @@ fn broken(why: &str) -> ChangesError {
 /// The content of an index file.
 struct IndexFile {
     items: Vec<IndexEntry>,
+    /// The bytes that contain all paths, if the file has them shortened.
+    expanded: Option<Vec<u8>>,
     cached: Vec<Cached>,
     /// Whether most entries are in another file.
     is_split: bool,
@@ -237,17 +288,20 @@ impl IndexFile {
             return Err(broken(&format!("its version is {version}; expected 2, 3 or 4")));
         }
         let count = reader.number()?;
-        let mut items: Vec<IndexEntry> = Vec::new();
-        let mut places = EntryOffsets { starts: Vec::new(), end: 0 };
+        // An entry has at least 62 bytes.
+        let likely = usize::try_from(count).unwrap_or(0).min(body / 62);
+        let mut items: Vec<IndexEntry> = Vec::with_capacity(likely);
+        let mut places = EntryOffsets { starts: Vec::with_capacity(likely), end: 0 };
+        let mut expanded = (version == 4).then(Vec::new);
         for _ in 0..count {
-            let previous = items.last().map_or(&b""[..], |item| &item.path);
+            let previous = items.last().map_or(0..0, |item| item.path.clone());
             let start = body - reader.0.len();
-            let (item, is_whole) = item(&mut reader, format, version, previous)?;
+            let (item, is_whole) = item(&mut reader, body, format, version, previous, expanded.as_mut())?;
             places.starts.push((start, is_whole));
             items.push(item);
         }
         places.end = body - reader.0.len();
-        let mut file = Self { items, cached: Vec::new(), is_split: false };
+        let mut file = Self { items, expanded, cached: Vec::new(), is_split: false };
         places.refuse_hidden_end(&bytes[..body], format)?;
         while !reader.0.is_empty() {
             let name = reader.take(4)?;
@@ -328,12 +382,14 @@ impl EntryOffsets {
     }
 }
 
-/// Reads an entry, and returns whether its path is stored in full.
+/// Reads an entry, and returns whether its path is stored in full. A shortened path is appended to `expanded`.
 fn item(
     reader: &mut IndexReader<'_>,
+    body: usize,
     format: ObjectFormat,
     version: u32,
-    previous: &[u8],
+    previous: Range<usize>,
+    expanded: Option<&mut Vec<u8>>,
 ) -> Result<(IndexEntry, bool), ChangesError> {
     let start = reader.0.len();
     // Times, device and inode; then the mode; then owner, group and size.
@@ -349,12 +405,19 @@ fn item(
         false => 0,
     };
     let mut is_whole = true;
-    let path = if version == 4 {
+    let path = if let Some(expanded) = expanded {
         let kept = previous.len().checked_sub(reader.variable()?).ok_or_else(|| broken("a path is not one"))?;
         is_whole = kept == 0;
-        [&previous[..kept], reader.until(0)?].concat()
+        let place = expanded.len();
+        expanded.extend_from_within(previous.start..previous.start + kept);
+        expanded.extend_from_slice(reader.until(0)?);
+        if expanded.len() as u64 > MAX_BYTES {
+            return Err(broken("its paths are too long"));
+        }
+        place..expanded.len()
     } else {
-        let path = reader.until(0)?.to_vec();
+        let place = body - reader.0.len();
+        let path = place..place + reader.until(0)?.len();
         // Padded to eight bytes; one NUL is consumed already.
         let length = start - reader.0.len();
         reader.take(length.next_multiple_of(8) - length)?;
@@ -429,7 +492,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Index, ChangesError> {
         let file = IndexFile::parse(ObjectFormat::Sha1, bytes)?;
-        Index::of(ObjectFormat::Sha1, file.items, file.cached)
+        Index::of(ObjectFormat::Sha1, file.expanded.unwrap_or_else(|| bytes.to_vec()), file.items, file.cached)
     }
 
     fn two() -> Vec<Vec<u8>> {
@@ -439,13 +502,14 @@ mod tests {
     #[test]
     fn entries_have_their_path_and_their_id() {
         let index = read(&file(2, &two(), &[(b"FSMN", vec![1, 2, 3])])).expect("an index");
-        let found: Vec<_> = index.paths.iter().map(|(path, known)| (path.as_slice(), known.entry)).collect();
+        let found: Vec<_> = index.paths().map(|(path, known)| (path, known.entry)).collect();
         let entry = |path: &str, mode| {
             Some(TreeEntry { mode, id: hash(ObjectFormat::Sha1, ObjectKind::Blob, path.as_bytes()) })
         };
         assert_eq!(found, [(&b"a"[..], entry("a", EntryMode::File)), (b"dir/b", entry("dir/b", EntryMode::Program))]);
         let conflict = read(&file(2, &[written("a", 0o100_644, 1 << 12), written("a", 0o100_644, 2 << 12)], &[]));
-        let known = conflict.expect("an index").paths[&b"a"[..]];
+        let conflict = conflict.expect("an index");
+        let known = conflict.get(b"a").expect("there");
         assert!(known.is_unmerged && known.entry.is_none());
     }
 
@@ -473,8 +537,9 @@ mod tests {
 
     #[test]
     fn cached_folders_must_be_those_of_the_entries() {
-        let top = read(&file(2, &two(), &[])).expect("an index").top;
-        let (dir, count) = top.below(b"dir").expect("a folder");
+        let index = read(&file(2, &two(), &[])).expect("an index");
+        let (dir, count) = index.top().below(b"dir").expect("a folder");
+        let top = &index.top;
         let cached = |top: &Id, dir: &Id, count: usize| {
             let folder = format!("dir\0{count} 0\n");
             let content = [b"\x002 1\n", top.as_bytes(), folder.as_bytes(), dir.as_bytes()];

@@ -80,7 +80,7 @@ mod tests {
         assert!(shell.status().expect("a shell").success());
         let git = Git::open(&root, &crate::environment::Environment::of_process()).expect("a repository");
         let index = Index::read(&git, &git.layout.index).expect("the index");
-        let files = index.paths.into_iter().filter_map(|(path, known)| Some((path, known.entry?))).collect();
+        let files = index.paths().filter_map(|(path, known)| Some((path.to_vec(), known.entry?))).collect();
         let snapshot = Snapshot::of(&mut Objects::new(&git), &files).expect("a snapshot");
         let mode = |path: &str| fs::symlink_metadata(snapshot.path().join(path)).expect("there").mode();
         assert_eq!(mode("") & 0o777, 0o700);

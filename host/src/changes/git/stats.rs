@@ -7,6 +7,8 @@ use super::id::{Id, ObjectFormat};
 use crate::cache_store::{CacheKind, CacheStore};
 use crate::workspace::{FileStamp, MARK_BYTES, keeps_time};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,8 +37,9 @@ pub(super) struct StatCache<'p> {
     kept: Vec<u8>,
     /// The offset of the next entry.
     at: usize,
-    now: Vec<(&'p [u8], [u8; MARK_BYTES], ContentIds)>,
-    is_new: bool,
+    /// The places of the entries that still hold.
+    used: Vec<Range<usize>>,
+    learned: Vec<(&'p [u8], FileStamp, ContentIds)>,
 }
 
 impl<'p> StatCache<'p> {
@@ -48,7 +51,7 @@ impl<'p> StatCache<'p> {
             (Arc::clone(store), key.finalize())
         });
         let kept = store.as_ref().and_then(|(store, key)| store.get(CacheKind::Stats, key)).unwrap_or_default();
-        Self { store, kept, at: 0, now: Vec::new(), is_new: false }
+        Self { store, kept, at: 0, used: Vec::new(), learned: Vec::new() }
     }
 
     /// Returns the ids of a file with this stamp. Paths are looked up in order.
@@ -56,16 +59,15 @@ impl<'p> StatCache<'p> {
         loop {
             let mut rest = &self.kept[self.at..];
             let (before, known, digests) = read(&mut rest)?;
-            match before.cmp(path) {
-                Ordering::Greater => return None,
-                order => {
-                    self.at = self.kept.len() - rest.len();
-                    if order == Ordering::Equal {
-                        let digests = (known == mark.to_bytes()).then_some(digests)?;
-                        self.now.push((path, mark.to_bytes(), digests));
-                        return Some(digests);
-                    }
-                }
+            let order = before.cmp(path);
+            if order == Ordering::Greater {
+                return None;
+            }
+            let start = std::mem::replace(&mut self.at, self.kept.len() - rest.len());
+            if order == Ordering::Equal {
+                let digests = (*known == mark.to_bytes()).then_some(digests)?;
+                self.used.push(start..self.at);
+                return Some(digests);
             }
         }
     }
@@ -73,37 +75,49 @@ impl<'p> StatCache<'p> {
     /// Stores the ids of a file that had this stamp before and after it was read.
     pub(super) fn learn(&mut self, path: &'p [u8], mark: &FileStamp, digests: ContentIds) {
         if self.store.is_some() && mark.is_settled() {
-            self.now.push((path, mark.to_bytes(), digests));
-            self.is_new = true;
+            self.learned.push((path, *mark, digests));
         }
     }
 
     /// Writes the ids to the store. A failure only costs time, so it is not reported.
-    pub(super) fn keep(mut self) {
-        let Some((store, key)) = self.store.filter(|_| self.is_new) else { return };
+    pub(super) fn keep(self) {
+        let Some((store, key)) = self.store.filter(|_| !self.learned.is_empty()) else { return };
         // Of several entries for one path, the last counts.
-        self.now.reverse();
-        self.now.sort_by_key(|(path, ..)| *path);
-        self.now.dedup_by_key(|(path, ..)| *path);
-        let mut bytes = Vec::new();
-        for (path, mark, digests) in &self.now {
-            let Ok(length) = u16::try_from(path.len()) else { continue };
-            bytes.extend_from_slice(&length.to_le_bytes());
-            bytes.extend_from_slice(path);
-            bytes.extend_from_slice(mark);
-            for id in [Some(digests.id), digests.other.map(|(_, id)| id)] {
-                let id = id.as_ref().map_or(&[][..], Id::as_bytes);
-                bytes.push(id.len() as u8);
-                bytes.extend_from_slice(id);
+        let learned: BTreeMap<&[u8], _> = self.learned.iter().map(|(path, mark, ids)| (*path, (mark, ids))).collect();
+        let mut bytes = Vec::with_capacity(self.kept.len());
+        let mut used = self.used.into_iter().map(|place| &self.kept[place]).peekable();
+        for (path, (mark, digests)) in &learned {
+            while let Some((before, entry)) = used.peek().and_then(|entry| Some((read(&mut &**entry)?.0, *entry)))
+                && before <= *path
+            {
+                if before < *path {
+                    bytes.extend_from_slice(entry);
+                }
+                used.next();
             }
-            bytes.push(u8::from(matches!(digests.other, Some((Conversion::Pointer, _)))));
+            write(&mut bytes, path, mark, digests);
         }
+        used.for_each(|entry| bytes.extend_from_slice(entry));
         let _ = store.put(CacheKind::Stats, &key, &bytes);
     }
 }
 
+/// Appends one entry.
+fn write(bytes: &mut Vec<u8>, path: &[u8], mark: &FileStamp, digests: &ContentIds) {
+    let Ok(length) = u16::try_from(path.len()) else { return };
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(path);
+    bytes.extend_from_slice(&mark.to_bytes());
+    for id in [Some(digests.id), digests.other.map(|(_, id)| id)] {
+        let id = id.as_ref().map_or(&[][..], Id::as_bytes);
+        bytes.push(id.len() as u8);
+        bytes.extend_from_slice(id);
+    }
+    bytes.push(u8::from(matches!(digests.other, Some((Conversion::Pointer, _)))));
+}
+
 /// Reads one entry from the front: the path, its stamp and its ids.
-fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], ContentIds)> {
+fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], &'k [u8; MARK_BYTES], ContentIds)> {
     let mut take = |count: usize| {
         let (taken, rest) = kept.split_at_checked(count)?;
         *kept = rest;
@@ -111,7 +125,7 @@ fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], ContentI
     };
     let length = u16::from_le_bytes(take(2)?.try_into().ok()?);
     let path = take(usize::from(length))?;
-    let mark = take(MARK_BYTES)?.try_into().ok()?;
+    let mark = take(MARK_BYTES)?.first_chunk()?;
     let mut ids = [None; 2];
     for id in &mut ids {
         let length = usize::from(*take(1)?.first()?);
@@ -171,16 +185,22 @@ mod tests {
         }
         // Too new to be believed later.
         stats.learn(b"a", &first, digests);
-        assert!(!stats.is_new);
+        assert!(stats.learned.is_empty());
         let other = ContentIds { other: None, ..digests };
         for (path, digests) in [(&b"c"[..], other), (b"a", other), (b"a", digests)] {
-            stats.now.push((path, first.to_bytes(), digests));
+            stats.learned.push((path, first, digests));
         }
-        stats.is_new = true;
         stats.keep();
         let mut stats = open();
         let found = [&b"0"[..], b"a", b"b", b"c", b"d"].map(|path| stats.get(path, &first));
         assert_eq!(found, [None, Some(digests), None, Some(other), None]);
+        // What still holds stays, in order with what was learned.
+        for path in [&b"b"[..], b"c", b"d"] {
+            stats.learned.push((path, first, digests));
+        }
+        stats.keep();
+        let mut stats = open();
+        assert_eq!([&b"a"[..], b"b", b"c", b"d"].map(|path| stats.get(path, &first)), [Some(digests); 4]);
         fs::write(folder.path().join("a"), "22").expect("a file");
         assert_eq!(open().get(b"a", &mark("a")), None);
     }

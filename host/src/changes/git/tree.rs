@@ -4,6 +4,7 @@ use super::id::{Id, ObjectFormat, ObjectKind, hash};
 use super::objects::Objects;
 use crate::changes::{ChangesError, shown_text};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The most differences that are followed. A tree that contains itself many times over has more.
 const MAX_ENTRIES: usize = 4_000_000;
@@ -60,7 +61,8 @@ pub(super) struct Folder {
     pub(super) id: Id,
     /// How many index entries are in it.
     pub(super) count: usize,
-    children: BTreeMap<Vec<u8>, Child>,
+    /// In the order of the tree.
+    children: Vec<(Range<usize>, Child)>,
 }
 
 #[derive(Debug)]
@@ -69,53 +71,89 @@ enum Child {
     Folder(Folder),
 }
 
+impl Child {
+    fn entry(&self) -> TreeEntry {
+        match self {
+            Self::Entry(entry) => *entry,
+            Self::Folder(folder) => TreeEntry { mode: EntryMode::Folder, id: folder.id },
+        }
+    }
+}
+
 impl Folder {
-    /// Returns the folder of entries that are sorted by path and share the first `skip` bytes.
-    pub(super) fn of(format: ObjectFormat, entries: &[(&[u8], TreeEntry)], skip: usize) -> Self {
-        let mut children = BTreeMap::new();
+    /// Returns the folder of entries that are sorted by path and share the first `skip` bytes. `names` has all their paths.
+    pub(super) fn of(format: ObjectFormat, names: &[u8], entries: &[(Range<usize>, TreeEntry)], skip: usize) -> Self {
+        let mut children = Vec::new();
         let mut stored = Vec::new();
         let mut rest = entries;
         while let Some((path, entry)) = rest.first() {
-            let tail = &path[skip..];
-            let (name, child, taken) = match tail.iter().position(|&byte| byte == b'/') {
+            let start = path.start + skip;
+            let tail = &names[start..path.end];
+            let (length, child, taken) = match tail.iter().position(|&byte| byte == b'/') {
                 // The path of a folder that a sparse index does not expand ends with a slash.
-                Some(end) if end + 1 < tail.len() => {
-                    let prefix = &path[..skip + end + 1];
-                    let taken = rest.iter().take_while(|(path, _)| path.starts_with(prefix)).count();
-                    (&tail[..end], Child::Folder(Self::of(format, &rest[..taken], prefix.len())), taken)
+                Some(length) if length + 1 < tail.len() => {
+                    let prefix = &names[path.start..=start + length];
+                    let taken = rest.partition_point(|(path, _)| names[path.clone()].starts_with(prefix));
+                    (length, Child::Folder(Self::of(format, names, &rest[..taken], prefix.len())), taken)
                 }
-                _ => (tail.strip_suffix(b"/").unwrap_or(tail), Child::Entry(*entry), 1),
+                Some(length) => (length, Child::Entry(*entry), 1),
+                None => (tail.len(), Child::Entry(*entry), 1),
             };
-            let TreeEntry { mode, id } = match &child {
-                Child::Entry(entry) => *entry,
-                Child::Folder(folder) => TreeEntry { mode: EntryMode::Folder, id: folder.id },
-            };
+            let TreeEntry { mode, id } = child.entry();
             stored.extend_from_slice(mode.digits().as_bytes());
             stored.push(b' ');
-            stored.extend_from_slice(name);
+            stored.extend_from_slice(&tail[..length]);
             stored.push(0);
             stored.extend_from_slice(id.as_bytes());
-            children.insert(name.to_vec(), child);
+            children.push((start..start + length, child));
             rest = &rest[taken..];
         }
         Self { id: hash(format, ObjectKind::Tree, &stored), count: entries.len(), children }
     }
+}
 
+/// A folder of the index, with the bytes that contain its names.
+#[derive(Clone, Copy)]
+pub(super) struct IndexFolder<'a> {
+    pub(super) folder: &'a Folder,
+    pub(super) names: &'a [u8],
+}
+
+impl<'a> IndexFolder<'a> {
     /// Returns the id of an inner folder, and its number of index entries; its own for an empty path.
     pub(super) fn below(&self, path: &[u8]) -> Option<(Id, usize)> {
-        let mut folder = self;
+        let mut folder = self.folder;
         let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
         while let Some(name) = names.next() {
-            match folder.children.get(name)? {
+            match self.child(folder, name)? {
                 Child::Folder(inner) => folder = inner,
                 // A folder that a sparse index does not expand.
-                Child::Entry(entry) if entry.mode == EntryMode::Folder && names.peek().is_none() => {
-                    return Some((entry.id, 1));
-                }
+                Child::Entry(entry) if names.peek().is_none() => return Some((entry.id, 1)),
                 Child::Entry(_) => return None,
             }
         }
         Some((folder.id, folder.count))
+    }
+
+    /// Returns the inner folder with this name.
+    fn child(&self, folder: &'a Folder, name: &[u8]) -> Option<&'a Child> {
+        // In a tree, a folder is sorted as if its name ended with a slash.
+        let key = |name: &'a [u8], mode: EntryMode| name.iter().chain((mode == EntryMode::Folder).then_some(&b'/'));
+        let wanted = || name.iter().chain(Some(&b'/'));
+        let order = |(place, child): &'a (Range<usize>, Child)| {
+            key(&self.names[place.clone()], child.entry().mode).cmp(wanted())
+        };
+        folder.children.binary_search_by(order).ok().map(|place| &folder.children[place].1)
+    }
+
+    fn items(self) -> impl Iterator<Item = (&'a [u8], TreeItem<'a>)> {
+        self.folder.children.iter().map(move |(place, child)| {
+            let item = match child {
+                &Child::Entry(entry) => TreeItem::Entry(entry),
+                Child::Folder(folder) => TreeItem::Folder(IndexFolder { folder, names: self.names }),
+            };
+            (&self.names[place.clone()], item)
+        })
     }
 }
 
@@ -124,7 +162,7 @@ impl Folder {
 pub(super) enum Side<'a> {
     Nothing,
     Stored(Id),
-    Index(&'a Folder),
+    Index(IndexFolder<'a>),
 }
 
 impl Side<'_> {
@@ -132,7 +170,7 @@ impl Side<'_> {
         match self {
             Self::Nothing => None,
             Self::Stored(id) => Some(*id),
-            Self::Index(folder) => Some(folder.id),
+            Self::Index(index) => Some(index.folder.id),
         }
     }
 }
@@ -196,13 +234,7 @@ pub(super) fn compare(
                         let tree = trees.next().unwrap_or_default();
                         tree.into_iter().map(|(name, entry)| (name, TreeItem::Entry(entry))).collect()
                     }
-                    Side::Index(folder) => {
-                        let item = |child| match child {
-                            &Child::Entry(entry) => TreeItem::Entry(entry),
-                            Child::Folder(folder) => TreeItem::Folder(folder),
-                        };
-                        folder.children.iter().map(|(name, child)| (name.clone(), item(child))).collect()
-                    }
+                    Side::Index(folder) => folder.items().map(|(name, item)| (name.to_vec(), item)).collect(),
                 };
                 for (name, item) in items {
                     names.entry(name).or_default()[number] = Some(item);
@@ -229,7 +261,7 @@ pub(super) fn compare(
 #[derive(Clone, Copy)]
 enum TreeItem<'a> {
     Entry(TreeEntry),
-    Folder(&'a Folder),
+    Folder(IndexFolder<'a>),
 }
 
 impl<'a> TreeItem<'a> {
@@ -304,15 +336,17 @@ mod tests {
 
     #[test]
     fn a_folder_of_the_index_has_the_id_of_its_tree() {
-        let entries: Vec<(&[u8], TreeEntry)> = vec![
-            (b"a.b", entry(EntryMode::File, "1\n")),
-            (b"a/b/c", entry(EntryMode::Program, "2\n")),
-            (b"a/d", entry(EntryMode::Link, "a.b")),
-            (b"a0", entry(EntryMode::File, "3\n")),
+        let names = b"a.ba/b/ca/da0";
+        let entries = vec![
+            (0..3, entry(EntryMode::File, "1\n")),
+            (3..8, entry(EntryMode::Program, "2\n")),
+            (8..11, entry(EntryMode::Link, "a.b")),
+            (11..13, entry(EntryMode::File, "3\n")),
         ];
-        let folder = Folder::of(ObjectFormat::Sha1, &entries, 0);
+        let folder = Folder::of(ObjectFormat::Sha1, names, &entries, 0);
         // Made by `git write-tree`.
         assert_eq!(folder.id.to_string(), "0420112b8f8ca7ef0485e751e26ef60965018fcf");
+        let folder = IndexFolder { folder: &folder, names };
         assert_eq!(
             folder.below(b"a").map(|(id, count)| (id.to_string(), count)),
             Some(("ded4166f25553924c5021197931d3e861609d905".to_owned(), 2))

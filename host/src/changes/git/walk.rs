@@ -1,9 +1,10 @@
-//! Walks the working tree: every folder is listed once, and every tracked file gets one stat.
+//! Walks the working tree on all cores: every folder is listed once, and every tracked file gets one stat.
 //!
 //! The contents of folders come from the file system, never from the index. Git is asked only which untracked files are
 //! ignored, and only about files and folders without tracked files.
 
 use super::ignored::Ignored;
+use super::index::IndexState;
 use super::layout::MAX_BYTES;
 use super::program::Git;
 use crate::changes::{ChangesError, folder, shown_text};
@@ -11,8 +12,14 @@ use crate::submission::Change;
 use crate::workspace::{self, FileKind, FileStamp, FileStat, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use rustix::io::Errno;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The folders that a thread lists before it takes more.
+const PORTION: usize = 16;
 
 /// A tracked path that exists.
 #[derive(Clone, Copy, Debug)]
@@ -48,17 +55,59 @@ pub(super) struct WorkingTree {
 pub(super) struct KnownPaths<'a> {
     /// The paths, sorted. The number of a path is its position.
     pub(super) paths: Vec<&'a [u8]>,
+    /// The state of each path in the index.
+    pub(super) states: Vec<Option<&'a IndexState>>,
     /// Whether it is a submodule.
     pub(super) is_repository: Vec<bool>,
-    numbers: HashMap<&'a [u8], usize>,
 }
 
 impl<'a> KnownPaths<'a> {
-    pub(super) fn new(paths: BTreeMap<&'a [u8], bool>) -> Self {
-        let (paths, is_repository): (Vec<&[u8]>, Vec<bool>) = paths.into_iter().unzip();
-        let numbers = paths.iter().enumerate().map(|(number, path)| (*path, number)).collect();
-        Self { paths, is_repository, numbers }
+    /// Returns the known paths, which are sorted, each with its state and whether it is a submodule.
+    pub(super) fn new(known: Vec<(&'a [u8], Option<&'a IndexState>, bool)>) -> Self {
+        Self {
+            paths: known.iter().map(|(path, ..)| *path).collect(),
+            states: known.iter().map(|(_, state, _)| *state).collect(),
+            is_repository: known.iter().map(|(.., is_repository)| *is_repository).collect(),
+        }
     }
+
+    /// Returns the folders with tracked files, the root first.
+    fn folders(&self) -> Vec<KnownFolder<'a>> {
+        let mut folders = vec![KnownFolder { path: b"", files: Vec::new() }];
+        // The folders around the current path, outermost first.
+        let mut around = vec![0];
+        for (number, path) in self.paths.iter().enumerate() {
+            while around.len() > 1 && !is_below(path, folders[around[around.len() - 1]].path) {
+                around.pop();
+            }
+            let innermost = folders[around[around.len() - 1]].path;
+            let slashes = path.iter().enumerate().skip(innermost.len() + 1).filter(|&(_, &byte)| byte == b'/');
+            for (end, _) in slashes {
+                around.push(folders.len());
+                folders.push(KnownFolder { path: &path[..end], files: Vec::new() });
+            }
+            folders[around[around.len() - 1]].files.push(number);
+        }
+        folders
+    }
+
+    /// Returns whether there are tracked files below a folder, whose path ends with a slash.
+    fn has_files_below(&self, folder: &[u8]) -> bool {
+        let first = self.paths.partition_point(|path| *path < folder);
+        self.paths.get(first).is_some_and(|path| path.starts_with(folder))
+    }
+}
+
+/// Returns whether a path is in a folder, or in one below it.
+fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+/// A folder, and the tracked files directly in it.
+struct KnownFolder<'a> {
+    path: &'a [u8],
+    /// The numbers of the files, ordered by name.
+    files: Vec<usize>,
 }
 
 /// Walks everything below the folder `start`.
@@ -69,43 +118,48 @@ pub(super) fn walk(
     known: &KnownPaths<'_>,
     start: &str,
 ) -> Result<WorkingTree, ChangesError> {
-    let mut folders = HashSet::new();
-    for path in &known.paths {
-        for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
-            // The folders above it exist already.
-            if !folders.insert(&path[..end]) {
-                break;
-            }
-        }
-    }
-    let found = WorkingTree { present: vec![None; known.paths.len()], ..WorkingTree::default() };
-    let mut walk = TreeWalk { git, work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
+    let walk = TreeWalk { work, known };
     // Folders above count too, because git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         walk.refuse_unbounded_above(&start[..end])?;
     }
-    walk.ahead.push(start.as_bytes().to_vec());
+    let start = start.as_bytes();
+    let mut folders = known.folders();
+    folders.retain(|folder| folder.path == start || is_below(folder.path, start));
+    if folders.first().is_none_or(|first| first.path != start) {
+        folders.insert(0, KnownFolder { path: start, files: Vec::new() });
+    }
+    let mut listing = walk.list_all(&folders)?;
+    let mut found = WorkingTree { present: vec![None; known.paths.len()], ..WorkingTree::default() };
+    for (number, file) in listing.present {
+        found.present[number] = Some(file);
+    }
+    for number in listing.repositories {
+        let path = known.paths[number];
+        let name = str::from_utf8(path).map_err(|_| ChangesError::BadPath(shown(path)))?;
+        match another(git, root, path)? {
+            Some(git) => drop(found.inner.insert(number, git)),
+            // Without a repository, its files are checked as untracked.
+            None => found.loose.extend(folder::files(root, name)?),
+        }
+    }
     let mut ignored = Ignored::new(git);
-    loop {
-        while let Some(folder) = walk.ahead.pop() {
-            walk.list(folder)?;
-        }
-        if walk.doubtful.is_empty() {
-            return Ok(walk.found);
-        }
-        let (paths, kinds): (Vec<Vec<u8>>, Vec<bool>) = std::mem::take(&mut walk.doubtful).into_iter().unzip();
+    while !listing.doubtful.is_empty() {
+        let (paths, kinds): (Vec<Vec<u8>>, Vec<bool>) = listing.doubtful.drain(..).unzip();
         let answers = ignored.ask(&paths)?;
         for ((path, is_folder), is_ignored) in paths.into_iter().zip(kinds).zip(answers) {
             if is_ignored {
                 continue;
             }
             if is_folder && another(git, root, &path)?.is_none() {
-                walk.ahead.push(path);
+                let inner = walk.list(&KnownFolder { path: &path, files: Vec::new() })?;
+                listing.doubtful.extend(inner.doubtful);
             } else {
-                walk.found.untracked.push(path);
+                found.untracked.push(path);
             }
         }
     }
+    Ok(found)
 }
 
 /// Returns the nested repository in a folder, whose files git ignores. A `.git` alone does not make one.
@@ -122,36 +176,78 @@ fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesEr
     }
 }
 
-struct TreeWalk<'a> {
-    git: &'a Git,
-    work: &'a Workspace,
-    root: &'a Path,
-    known: &'a KnownPaths<'a>,
-    /// The folders with tracked files.
-    folders: HashSet<&'a [u8]>,
-    found: WorkingTree,
-    /// The folders still to list.
-    ahead: Vec<Vec<u8>>,
+/// The content of some folders.
+#[derive(Default)]
+struct Listing {
+    /// The tracked files, by number.
+    present: Vec<(usize, TrackedFile)>,
+    /// The numbers of folders where git expects a submodule.
+    repositories: Vec<usize>,
     /// Paths that may be ignored, and whether each is a folder.
     doubtful: Vec<(Vec<u8>, bool)>,
 }
 
+struct TreeWalk<'a> {
+    work: &'a Workspace,
+    known: &'a KnownPaths<'a>,
+}
+
 impl TreeWalk<'_> {
-    fn list(&mut self, folder: Vec<u8>) -> Result<(), ChangesError> {
-        let unreadable = |why: String| ChangesError::Unreadable { path: shown(&folder), why };
-        let opened = match self.work.open_listed_folder(&folder) {
+    /// Lists folders on all cores.
+    fn list_all(&self, folders: &[KnownFolder<'_>]) -> Result<Listing, ChangesError> {
+        let next = AtomicUsize::new(0);
+        let work_on = || {
+            let mut listing = Listing::default();
+            loop {
+                let first = next.fetch_add(PORTION, Ordering::Relaxed);
+                let Some(portion) = folders.get(first..).filter(|rest| !rest.is_empty()) else { return Ok(listing) };
+                for folder in portion.iter().take(PORTION) {
+                    self.list_into(folder, &mut listing)?;
+                }
+            }
+        };
+        let workers = thread::available_parallelism().map_or(1, NonZero::get).min(folders.len().div_ceil(2 * PORTION));
+        let listings: Result<Vec<Listing>, ChangesError> = thread::scope(|scope| {
+            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work_on)).collect();
+            let mine = work_on();
+            let ended_early =
+                || ChangesError::Unreadable { path: ".".to_owned(), why: "a thread ended early".to_owned() };
+            let others = others.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(ended_early())));
+            [mine].into_iter().chain(others.collect::<Vec<_>>()).collect()
+        });
+        let mut all = Listing::default();
+        for listing in listings? {
+            all.present.extend(listing.present);
+            all.repositories.extend(listing.repositories);
+            all.doubtful.extend(listing.doubtful);
+        }
+        // Independent of which thread listed a folder.
+        all.repositories.sort_unstable();
+        all.doubtful.sort_unstable();
+        Ok(all)
+    }
+
+    fn list(&self, folder: &KnownFolder<'_>) -> Result<Listing, ChangesError> {
+        let mut listing = Listing::default();
+        self.list_into(folder, &mut listing)?;
+        Ok(listing)
+    }
+
+    fn list_into(&self, folder: &KnownFolder<'_>, listing: &mut Listing) -> Result<(), ChangesError> {
+        let unreadable = |why: String| ChangesError::Unreadable { path: shown(folder.path), why };
+        let opened = match self.work.open_listed_folder(folder.path) {
             Ok(opened) => opened,
-            // Deleted since it was listed.
-            Err(workspace::WorkspaceError::NotFound) => return Ok(()),
+            // Deleted, or replaced by a file or a symlink, which the folder around it lists.
+            Err(workspace::WorkspaceError::NotFound | workspace::WorkspaceError::WrongKind(_)) => return Ok(()),
             Err(error) => return Err(unreadable(error.to_string())),
         };
-        let mut listing = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
-        let mut path = folder.clone();
-        if !folder.is_empty() {
+        let mut entries = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
+        let mut path = folder.path.to_vec();
+        if !path.is_empty() {
             path.push(b'/');
         }
         let start = path.len();
-        while let Some(item) = listing.read() {
+        while let Some(item) = entries.read() {
             let item = item.map_err(|error| unreadable(error.to_string()))?;
             let name = item.file_name();
             if matches!(name.to_bytes(), b"." | b".." | b".git") {
@@ -159,11 +255,12 @@ impl TreeWalk<'_> {
             }
             path.truncate(start);
             path.extend_from_slice(name.to_bytes());
-            let number = self.known.numbers.get(path.as_slice()).copied();
+            let by_name = |number: &usize| self.known.paths[*number][start..].cmp(name.to_bytes());
+            let number = folder.files.binary_search_by(by_name).ok().map(|place| folder.files[place]);
             let mut kind = item.file_type();
             let is_patterns = name.to_bytes() == b".gitignore";
             if number.is_some() || is_patterns || kind == FileType::Unknown {
-                let directory = listing.fd().map_err(|error| unreadable(error.to_string()))?;
+                let directory = entries.fd().map_err(|error| unreadable(error.to_string()))?;
                 let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => stat,
                     Err(Errno::NOENT) => continue,
@@ -178,32 +275,28 @@ impl TreeWalk<'_> {
                     && (kind != FileType::Directory || self.known.is_repository[number])
                 {
                     if kind == FileType::Directory {
-                        self.repository(&path, number)?;
+                        listing.repositories.push(number);
                     }
                     let is_program = stat.st_mode & 0o100 != 0;
                     let present =
                         TrackedFile { kind: workspace::kind(&stat), is_program, size, mark: FileStamp::of(&stat) };
-                    self.found.present[number] = Some(present);
+                    listing.present.push((number, present));
                     continue;
                 }
             }
             match kind {
-                FileType::Directory if self.folders.contains(path.as_slice()) => self.ahead.push(path.clone()),
-                FileType::Directory => self.doubtful.push((path.clone(), true)),
-                FileType::RegularFile | FileType::Symlink => self.doubtful.push((path.clone(), false)),
+                FileType::Directory => {
+                    path.push(b'/');
+                    // A folder with tracked files is listed anyway.
+                    if !self.known.has_files_below(&path) {
+                        path.pop();
+                        listing.doubtful.push((path.clone(), true));
+                    }
+                }
+                FileType::RegularFile | FileType::Symlink => listing.doubtful.push((path.clone(), false)),
                 // A pipe, a socket or a device, which cannot be committed.
                 _ => {}
             }
-        }
-        Ok(())
-    }
-
-    /// Visits a folder where git expects a submodule. Without one, its files are checked as untracked.
-    fn repository(&mut self, path: &[u8], number: usize) -> Result<(), ChangesError> {
-        let name = str::from_utf8(path).map_err(|_| ChangesError::BadPath(shown(path)))?;
-        match another(self.git, self.root, path)? {
-            Some(git) => drop(self.found.inner.insert(number, git)),
-            None => self.found.loose.extend(folder::files(self.root, name)?),
         }
         Ok(())
     }

@@ -106,7 +106,7 @@ impl Live<'_> {
         let digests = content::digests(self.work, self.git.format, &mut stats, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
             Some(difference) => difference.old,
-            None => index.paths.get(path).and_then(|known| known.entry),
+            None => index.get(path).and_then(|known| known.entry),
         };
         let mut comparison = ContentComparison {
             git: self.git,
@@ -120,7 +120,7 @@ impl Live<'_> {
         let mut looks = HashMap::new();
         let mut bases = BTreeMap::new();
         for (number, name) in known.paths.iter().enumerate() {
-            let known = index.paths.get(*name).copied();
+            let known = known.states[number].copied();
             let stored = |differences: &Differences| match differences.get(*name) {
                 Some(difference) => difference.old,
                 None => known.and_then(|known| known.entry),
@@ -225,13 +225,10 @@ impl Live<'_> {
                 index.left_out.push(folder);
                 continue;
             }
-            for (name, entry) in tree::files(objects, id)? {
-                let known = IndexState { entry: Some(entry), is_unmerged: false, is_skipped: true };
-                index.paths.insert([folder.as_slice(), b"/", &name].concat(), known);
-            }
+            index.expand(&folder, tree::files(objects, id)?);
         }
         let old = tree.map_or(Side::Nothing, Side::Stored);
-        tree::compare(objects, old, Side::Index(&index.top))
+        tree::compare(objects, old, Side::Index(index.top()))
     }
 
     /// Returns the change of a tracked path; `None` if it is the same everywhere.
@@ -355,12 +352,21 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
 
 /// Returns every path of the index or a commit, and whether one of them has a submodule there.
 fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
-    let mut known: BTreeMap<&[u8], bool> =
-        index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
+    let mut known: Vec<(&[u8], Option<&IndexState>, bool)> =
+        index.paths().map(|(path, state)| (path, Some(state), state.is_repository())).collect();
+    let mut gone = BTreeMap::new();
     for (path, difference) in differences.into_iter().flatten() {
         if let Some(old) = difference.old {
-            *known.entry(path).or_default() |= old.mode == EntryMode::Repository;
+            let is_repository = old.mode == EntryMode::Repository;
+            match known.binary_search_by(|(other, ..)| (*other).cmp(path)) {
+                Ok(place) => known[place].2 |= is_repository,
+                Err(_) => *gone.entry(path.as_slice()).or_insert(false) |= is_repository,
+            }
         }
+    }
+    if !gone.is_empty() {
+        known.extend(gone.into_iter().map(|(path, is_repository)| (path, None, is_repository)));
+        known.sort_unstable_by_key(|(path, ..)| *path);
     }
     walk::KnownPaths::new(known)
 }
