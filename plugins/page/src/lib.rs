@@ -11,7 +11,7 @@ use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-pub use words::{breaks_off, folded};
+pub use words::{breaks_off, folded, unspaced};
 
 /// A line that is shown. Between blocks there is an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,9 @@ fn normal(text: &str) -> String {
     let ends = ['\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}'];
     one.replace(ends, "\n")
 }
+
+/// Elements of HTML that stand on lines of their own.
+const BLOCKS: &str = "p div li tr td th dt dd summary details section article header footer h1 h2 h3 h4 h5 h6";
 
 /// What kind of block a piece of text is in.
 #[derive(Clone, Copy, PartialEq)]
@@ -320,13 +323,17 @@ impl Page<'_> {
         if name.is_empty() || inside.ends_with('/') && name != "br" {
             return;
         }
+        let is_block = BLOCKS.split(' ').any(|block| block == name);
         if inside.starts_with('/') {
             self.close(&name);
+            if is_block {
+                self.line_break();
+            }
             return;
         }
         let hides = ["hidden", "style", "class"].iter().any(|word| attributes.contains(word));
         let voice = match name.as_str() {
-            "br" | "p" | "div" | "li" | "tr" if !hides => return self.line_break(),
+            _ if (is_block || name == "br") && !hides => return self.line_break(),
             "hr" | "img" | "input" | "wbr" | "col" | "meta" | "link" => return,
             "del" | "s" | "strike" => Voice::Struck,
             "code" | "kbd" | "samp" | "tt" | "q" | "pre" | "blockquote" | "cite" => Voice::Code,
@@ -409,6 +416,10 @@ mod tests {
             ("[//]: # (a)\n\nb", &[(3, "b", Plain)]),
             ("<div>\na &#98;\n</div>\n\nc", &[(2, "a b", Unclear), (5, "c", Plain)]),
             ("<div hidden>\n\na\n\n</div>\n\nb", &[(3, "<a>", Unclear), (7, "b", Plain)]),
+            (
+                "<details><summary>a</summary>b</details>\n\n<h1>c</h1>d",
+                &[(1, "a", Unclear), (1, "b", Unclear), (3, "c", Unclear), (3, "d", Unclear)],
+            ),
             ("| a | b |\n|---|---|\n| c | d |", &[(1, "| a | b ", Plain), (3, "| c | d ", Plain)]),
             ("\u{FEFF}a\rb\u{2028}c", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain)]),
             ("\\*a\\* &lt;b&gt;", &[(1, "*a* <b>", Plain)]),
