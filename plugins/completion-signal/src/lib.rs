@@ -52,28 +52,31 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
         Some(text) if text.trim().is_empty() => {
             Finding::error("empty-claim", format!("the claim is empty; expected the line `{signal}`"))
         }
-        Some(text) => match says(&gatehost_page::shown(text), signal) {
-            Some(Ok(())) => {
-                return match opposite::said(&gatehost_page::shown(text)) {
-                    Some(line) => Verdict::abstain(format!(
-                        "the claim says `{signal}`, but also that the work may not be complete: {}",
-                        one_line(&line)
-                    )),
-                    None => Verdict::pass(),
-                };
-            }
-            Some(Err(before)) => Finding::error(
-                "signal-not-alone",
-                format!("the claim says `{signal}` next to words that contradict it: {}", one_line(&before)),
-            ),
-            None if text.contains(signal) => Finding::error(
-                "signal-not-alone",
-                format!(
-                    "the claim mentions `{signal}`, but not on a line of its own outside quotations and code blocks"
+        Some(text) => {
+            let page = gatehost_page::shown(text);
+            match says(&page, signal) {
+                Some(Ok(())) => {
+                    return match opposite::said(&page) {
+                        Some(line) => Verdict::abstain(format!(
+                            "the claim says `{signal}`, but also that the work may not be complete: {}",
+                            one_line(&line)
+                        )),
+                        None => Verdict::pass(),
+                    };
+                }
+                Some(Err(before)) => Finding::error(
+                    "signal-not-alone",
+                    format!("the claim says `{signal}` next to words that contradict it: {}", one_line(&before)),
                 ),
-            ),
-            None => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
-        },
+                None if text.contains(signal) => Finding::error(
+                    "signal-not-alone",
+                    format!(
+                        "the claim mentions `{signal}`, but not on a line of its own outside quotations and code blocks"
+                    ),
+                ),
+                None => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
+            }
+        }
     };
     let hint = format!("when the task is complete, end with a line that is exactly `{signal}`");
     Verdict::fail("no explicit completion signal", vec![finding.hint(hint)])

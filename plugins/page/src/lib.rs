@@ -63,6 +63,40 @@ impl Shown {
 
 /// The lines of a text as a renderer shows them.
 pub fn shown(text: &str) -> Vec<Shown> {
+    plain(text).unwrap_or_else(|| rendered(text))
+}
+
+/// The lines of a text without any markup, which need no renderer: starting a renderer takes longer than all the rest.
+fn plain(text: &str) -> Option<Vec<Shown>> {
+    let mut rows: Vec<Shown> = Vec::new();
+    let mut begins = true;
+    for (number, line) in (1..).zip(text.split('\n')) {
+        let line = line.trim_end_matches(' ');
+        if line.is_empty() {
+            begins = true;
+            continue;
+        }
+        let bytes = line.as_bytes();
+        let is_word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+        let is_plain = |(at, byte): (usize, &u8)| match byte {
+            // Emphasis starts or ends at the edge of a word.
+            b'_' => at > 0 && is_word(at - 1) && is_word(at + 1),
+            _ => byte.is_ascii_alphanumeric() || b" .,;:!?'\"()/%$@+-".contains(byte),
+        };
+        if !bytes[0].is_ascii_alphabetic() || !bytes.iter().enumerate().all(is_plain) {
+            return None;
+        }
+        if let Some(last) = rows.last().filter(|_| begins) {
+            rows.push(Shown { number: last.number, spans: Vec::new(), visibility: Visibility::Plain, begins: true });
+        }
+        let spans = vec![(Voice::Plain, line.to_owned())];
+        rows.push(Shown { number, spans, visibility: Visibility::Plain, begins });
+        begins = false;
+    }
+    Some(rows)
+}
+
+fn rendered(text: &str) -> Vec<Shown> {
     let text = normal(text);
     let mut page = Page {
         text: &text,
@@ -427,6 +461,45 @@ mod tests {
             let expected: Vec<(usize, String, Visibility)> =
                 expected.iter().map(|&(number, text, visibility)| (number, text.to_owned(), visibility)).collect();
             assert_eq!(page(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_markup_reads_as_rendered() {
+        for text in [
+            "",
+            "\n\n",
+            "All tests pass.\n\nTASK_COMPLETE\n",
+            "All tests pass. This is not\nTASK_COMPLETE",
+            "a  \nb \n\n\n\nc's \"d\" (e): f/g, 100 % - h; i!\n",
+            "see http://example.com/a_b and me@example.com: it's - fine",
+            "a --\nb ---\nc",
+            "x\n  \ny",
+        ] {
+            assert_eq!(plain(text).as_deref(), Some(&*rendered(text)), "{text:?}");
+        }
+        // And whatever else counts as plain.
+        let alphabet: Vec<char> = "abT1 _-.:()'\"\n+/!".chars().collect();
+        let mut state: u32 = 7;
+        let mut compared = 0;
+        for _ in 0..5_000 {
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 16) as usize
+            };
+            let length = next() % 14;
+            let text: String = (0..length).map(|_| alphabet[next() % alphabet.len()]).collect();
+            if let Some(plain) = plain(&text) {
+                assert_eq!(plain, rendered(&text), "{text:?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 100, "{compared}");
+        for marked in [
+            "a\n---", "- a", "1. a", "a\n===", " a", "a\tb", "a_ b", "_a", "*a*", "a\\b", "&lt;", "é", "a\r\nb", "`a`",
+            "+ a",
+        ] {
+            assert_eq!(plain(marked), None, "{marked:?}");
         }
     }
 
