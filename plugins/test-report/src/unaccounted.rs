@@ -84,8 +84,8 @@ const BAD: &[&str] = &["fail", "fails", "failed", "failing", "failure", "failure
 
 /// The first line that says that something failed.
 pub(crate) fn line(text: &str) -> Option<&str> {
-    const SIGNS: [fn(&str) -> bool; 9] =
-        [starts, in_make, in_gradle, in_bazel, in_python, is_not_ok, counts, in_json, in_documents];
+    const SIGNS: [fn(&str) -> bool; 10] =
+        [starts, in_prove, in_make, in_gradle, in_bazel, in_python, is_not_ok, counts, in_json, in_documents];
     text.lines().find(|line| SIGNS.iter().any(|sign| sign(line)))
 }
 
@@ -98,6 +98,12 @@ fn starts(line: &str) -> bool {
             let none = rest.trim_matches(|c: char| !c.is_alphanumeric()).eq("0");
             word_ends && !none
         })
+}
+
+/// What `prove` says of a file: `Failed 1/2 subtests`, `t/a.t .. Dubious, test returned 1`.
+fn in_prove(line: &str) -> bool {
+    let bare = line.trim();
+    (bare.starts_with("Failed ") && bare.ends_with(" subtests")) || bare.contains(" Dubious, test returned ")
 }
 
 /// `make[1]: *** [Makefile:2: test] Error 1`, and `exit status 1`, which `go test` prints on a line of its own.
@@ -278,6 +284,8 @@ mod tests {
             "1 test failed",
             "1 success / 1 failure / 0 errors / 0 pending : 0.1 seconds",
             "Result: FAIL",
+            "Failed 1/2 subtests",
+            "t/a.t .. Dubious, test returned 1 (wstat 256, 0x100)",
             "Failures:",
             "{\"ImportPath\":\"a\",\"Action\":\"build-fail\"}",
             "{\"Action\":\"output\",\"Package\":\"b\",\"Output\":\"    --- FAIL: TestX (0.00s)\\n\"}",
