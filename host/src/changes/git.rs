@@ -16,6 +16,7 @@ mod layout;
 mod listing;
 mod worktree_changes;
 mod walk;
+mod object_files;
 mod objects;
 mod program;
 mod renames;

@@ -163,8 +163,8 @@ impl Ledger for SqliteLedger {
             let unasked = torn.iter().len();
             let mut appended = Vec::with_capacity(entries.len() + unasked);
             for entry in torn.into_iter().chain(entries) {
-                let entry = next(head, project, entry);
-                rows::insert(transaction, &entry).map_err(unwritable)?;
+                let (entry, digest) = next(head, project, entry);
+                rows::insert(transaction, &entry, &digest).map_err(unwritable)?;
                 head = Head { seq: entry.seq, hash: entry.hash };
                 appended.push(entry);
             }
@@ -225,8 +225,8 @@ impl Ledger for SqliteLedger {
             let (last_hash, kinds, runs) = rows::summary(transaction, up_to)?;
             rows::drop_up_to(transaction, up_to, last_hash).map_err(unwritable)?;
             let pruned = Pruned { first: base.seq + 1, last: up_to, last_hash: last_hash.to_string(), kinds, runs };
-            let entry = next(head, project, NewEntry::new(EntryKind::Prune, Labels::default(), &pruned)?);
-            rows::insert(transaction, &entry).map_err(unwritable)?;
+            let (entry, digest) = next(head, project, NewEntry::new(EntryKind::Prune, Labels::default(), &pruned)?);
+            rows::insert(transaction, &entry, &digest).map_err(unwritable)?;
             rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
             Ok(entry)
         })?;
@@ -235,14 +235,14 @@ impl Ledger for SqliteLedger {
     }
 }
 
-/// The entry that follows this head.
-fn next(head: Head, project: &Project, entry: NewEntry) -> Entry {
+/// Returns the entry that follows this head, and the digest of its body.
+fn next(head: Head, project: &Project, entry: NewEntry) -> (Entry, Hash) {
     let NewEntry { kind, labels, body } = entry;
     let (seq, prev, at) = (head.seq + 1, head.hash, text::timestamp(SystemTime::now()));
     let digest = chain::digest(&body);
     let parts = chain::parts(&at, project.as_str(), kind.as_str(), &labels);
     let hash = HashedEntry { prev: &prev.0, seq, parts, body: &digest.0 }.hash(&mut Vec::new());
-    Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }
+    (Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }, digest)
 }
 
 /// Where the chain ends, and where it begins.

@@ -17,6 +17,7 @@
 use super::child_io::{ChildOutput, attend};
 use super::id::ObjectFormat;
 use super::layout::Layout;
+use super::object_files::{self, ObjectFiles};
 use super::objects::{CatFile, Object, Objects};
 use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
@@ -93,7 +94,7 @@ pub(super) struct Git {
     pub(super) format: ObjectFormat,
     pub(super) is_shallow: bool,
     pub(super) layout: Layout,
-    /// The process that reads objects, started ahead of the first request.
+    /// The process that reads objects, if one is running and idle.
     pub(super) reader: Mutex<Option<CatFile>>,
 }
 
@@ -130,6 +131,12 @@ impl Git {
         }
     }
 
+    /// Returns the object files, if they are where a repository usually has them.
+    pub(super) fn object_files(&self) -> Option<ObjectFiles> {
+        let is_elsewhere = self.environment.get("GIT_OBJECT_DIRECTORY").is_some();
+        (self.is_pinned && !is_elsewhere).then(|| ObjectFiles::new(self.layout.common().join("objects")))
+    }
+
     /// Returns the environment that git sees.
     pub(super) fn environment(&self) -> &Environment {
         &self.environment
@@ -137,11 +144,11 @@ impl Git {
 
     fn opened(mut git: Self) -> Result<Self, ChangesError> {
         git.layout.refuse_unbounded()?;
-        let reader = CatFile::start(&git)?;
-        git.reader = Mutex::new(Some(reader));
         if git.is_pinned {
             let mut objects = Objects::new(&git);
-            let head = objects.named("HEAD")?;
+            let known = object_files::head(git.layout.folder(), git.layout.common());
+            let known = known.and_then(|id| objects.stored(&id));
+            let head = if known.is_some() { known } else { objects.named("HEAD")? };
             let reader = objects.into_talk();
             git.is_shallow = git.layout.is_shallow();
             git.format = match &head {
@@ -151,6 +158,8 @@ impl Git {
             (git.head, git.reader) = (head, Mutex::new(reader));
             return Ok(git);
         }
+        // It starts while git answers.
+        git.reader = Mutex::new(Some(CatFile::start(&git)?));
         let root = &git.root;
         let answer = git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"])?;
         let lines: Vec<&[u8]> = answer.split(|&byte| byte == b'\n').collect();

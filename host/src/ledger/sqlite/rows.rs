@@ -25,7 +25,8 @@ fn stored(seq: u64) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }
 
-pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
+/// Inserts an entry; `digest` is that of its body.
+pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry, digest: &Hash) -> rusqlite::Result<()> {
     let Entry { seq, at, project, kind, labels, prev, hash, body } = entry;
     let Labels { run, task, group, session, gate, status, class, tree, plan } = labels;
     transaction.execute(
@@ -46,7 +47,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::
             plan,
             prev.0,
             hash.0,
-            chain::digest(body).0
+            digest.0
         ],
     )?;
     transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), body])?;
