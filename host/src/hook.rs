@@ -44,7 +44,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// A program that runs coding agents and calls hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Host {
+pub enum AgentHost {
     /// Claude Code.
     Claude,
     /// Codex CLI.
@@ -59,7 +59,7 @@ pub enum Host {
     Cursor,
 }
 
-impl Host {
+impl AgentHost {
     /// Every host.
     pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
 
@@ -112,7 +112,7 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Who calls.
-    pub host: Host,
+    pub host: AgentHost,
     /// What happened.
     pub event: Event,
     /// What the host calls it.
@@ -145,7 +145,7 @@ pub struct Call {
 
 impl Call {
     /// A call of which nothing is known but who calls: of an unreadable input, as if the agent wanted to stop.
-    pub fn of(host: Host) -> Self {
+    pub fn of(host: AgentHost) -> Self {
         Self {
             host,
             event: Event::Stop,
@@ -167,31 +167,31 @@ impl Call {
 
     /// Reads what a host sends: one JSON document, whose end is not that of the stream, because not every host closes it.
     /// `None` where neither the caller nor the input says which host it is.
-    pub fn read(input: impl io::Read, host: Option<Host>) -> Option<Self> {
+    pub fn read(input: impl io::Read, host: Option<AgentHost>) -> Option<Self> {
         let bounded = io::BufReader::new(input.take(MAX_BYTES));
         let value: Option<Value> =
             serde_json::Deserializer::from_reader(bounded).into_iter().next().and_then(Result::ok);
         let Some(fields) = value.as_ref().and_then(Fields::new) else { return host.map(Self::of) };
         let host = host.or_else(|| detect(&fields))?;
         Some(match host {
-            Host::Claude => claude::read(&fields),
-            Host::Codex => codex::read(&fields),
-            Host::Gemini => gemini::read(&fields),
-            Host::Qwen => qwen::read(&fields),
-            Host::Copilot => copilot::read(&fields),
-            Host::Cursor => cursor::read(&fields),
+            AgentHost::Claude => claude::read(&fields),
+            AgentHost::Codex => codex::read(&fields),
+            AgentHost::Gemini => gemini::read(&fields),
+            AgentHost::Qwen => qwen::read(&fields),
+            AgentHost::Copilot => copilot::read(&fields),
+            AgentHost::Cursor => cursor::read(&fields),
         })
     }
 
     /// Says in the host's dialect what was decided.
     pub fn answer(&self, decision: &Decision) -> Answer {
         match self.host {
-            Host::Claude => claude::answer(self, decision),
-            Host::Codex => codex::answer(self, decision),
-            Host::Gemini => gemini::answer(self, decision),
-            Host::Qwen => qwen::answer(self, decision),
-            Host::Copilot => copilot::answer(self, decision),
-            Host::Cursor => cursor::answer(self, decision),
+            AgentHost::Claude => claude::answer(self, decision),
+            AgentHost::Codex => codex::answer(self, decision),
+            AgentHost::Gemini => gemini::answer(self, decision),
+            AgentHost::Qwen => qwen::answer(self, decision),
+            AgentHost::Copilot => copilot::answer(self, decision),
+            AgentHost::Cursor => cursor::answer(self, decision),
         }
     }
 }

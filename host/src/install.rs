@@ -18,7 +18,7 @@ pub use trust::{Trust, trust_of, trusted_line};
 
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::hook::Host;
+use crate::hook::AgentHost;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The settings of a coding agent's host.
-    Host(Host),
+    Host(AgentHost),
     /// The hooks of this repository.
     Git,
     /// A workflow of GitHub Actions.
@@ -39,12 +39,12 @@ pub enum Target {
 impl Target {
     /// Every target.
     pub const ALL: &[Self] = &[
-        Self::Host(Host::Claude),
-        Self::Host(Host::Codex),
-        Self::Host(Host::Gemini),
-        Self::Host(Host::Qwen),
-        Self::Host(Host::Copilot),
-        Self::Host(Host::Cursor),
+        Self::Host(AgentHost::Claude),
+        Self::Host(AgentHost::Codex),
+        Self::Host(AgentHost::Gemini),
+        Self::Host(AgentHost::Qwen),
+        Self::Host(AgentHost::Copilot),
+        Self::Host(AgentHost::Cursor),
         Self::Git,
         Self::Github,
         Self::Gitlab,
@@ -68,12 +68,12 @@ impl Target {
     /// Whether it seems to be used in this folder: it left a file here.
     pub fn is_used(self, root: &Path) -> bool {
         let sign = match self {
-            Self::Host(Host::Claude) => ".claude",
-            Self::Host(Host::Codex) => ".codex",
-            Self::Host(Host::Gemini) => ".gemini",
-            Self::Host(Host::Qwen) => ".qwen",
-            Self::Host(Host::Copilot) => ".github/hooks",
-            Self::Host(Host::Cursor) => ".cursor",
+            Self::Host(AgentHost::Claude) => ".claude",
+            Self::Host(AgentHost::Codex) => ".codex",
+            Self::Host(AgentHost::Gemini) => ".gemini",
+            Self::Host(AgentHost::Qwen) => ".qwen",
+            Self::Host(AgentHost::Copilot) => ".github/hooks",
+            Self::Host(AgentHost::Cursor) => ".cursor",
             Self::Git => ".git",
             Self::Github => ".github/workflows",
             Self::Gitlab => ".gitlab-ci.yml",

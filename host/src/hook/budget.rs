@@ -172,7 +172,7 @@ fn release(why: &str, reason: &str) -> Decision {
 /// Decides where nobody can count: the host's own word is all there is, so that the agent is not sent back forever.
 pub fn uncounted(call: &Call, reason: &str) -> Decision {
     // Qwen always says that the agent was sent back, and has a limit of its own.
-    let was_sent_back = call.active && call.host != super::Host::Qwen;
+    let was_sent_back = call.active && call.host != super::AgentHost::Qwen;
     if was_sent_back && call.event != Event::Tool {
         release("bounces cannot be counted, because the state folder cannot be used", reason)
     } else {

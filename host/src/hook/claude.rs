@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host};
+use super::{AgentHost, Call, Decision, Event};
 use serde_json::{Value, json};
 
 /// The events at which nothing is verified.
@@ -25,7 +25,7 @@ const OTHER: &[&str] = &[
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
-    let mut call = fields.call(Host::Claude, event(&name), name);
+    let mut call = fields.call(AgentHost::Claude, event(&name), name);
     // Where the agent was sent back, nobody promises that the identifier of the prompt is still the same.
     call.turn = fields.name(&["prompt_id"]).filter(|_| !call.active);
     let runs = |task: &&Value| !matches!(task["status"].as_str(), Some("completed" | "failed" | "killed" | "stopped"));

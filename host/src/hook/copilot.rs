@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host, claude};
+use super::{AgentHost, Call, Decision, Event, claude};
 use serde_json::json;
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
@@ -16,7 +16,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
         "" => Event::Stop,
         name => claude::event(name),
     };
-    fields.call(Host::Copilot, event, name)
+    fields.call(AgentHost::Copilot, event, name)
 }
 
 pub(super) fn answer(_: &Call, decision: &Decision) -> Answer {

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host};
+use super::{AgentHost, Call, Decision, Event};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
         | "subagentStart" => Event::Other,
         _ => Event::Stop,
     };
-    let mut call = fields.call(Host::Cursor, event, name);
+    let mut call = fields.call(AgentHost::Cursor, event, name);
     let root = fields.list("workspace_roots").first().and_then(Value::as_str).map(PathBuf::from);
     call.folder = call.folder.or(root.filter(|root| root.is_absolute()));
     call.aborted = fields.name(&["status"]).is_some_and(|status| status != "completed");

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host};
+use super::{AgentHost, Call, Decision, Event};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -21,7 +21,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
         | "Notification" => Event::Other,
         _ => Event::Stop,
     };
-    let mut call = fields.call(Host::Gemini, event, name);
+    let mut call = fields.call(AgentHost::Gemini, event, name);
     // The prompt stays the user's, however often the agent is sent back.
     call.turn = fields.text(&["prompt"]).map(|prompt| crate::text::hex(&Sha256::digest(prompt)));
     call

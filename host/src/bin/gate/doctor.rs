@@ -12,7 +12,7 @@ use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
 use clap::Args;
 use gatehost::environment::Environment;
-use gatehost::hook::Host;
+use gatehost::hook::AgentHost;
 use gatehost::install::{self, Target};
 use gatehost::ledger::{Ledger as _, SqliteLedger};
 use gatehost::plan::Plan;
@@ -115,7 +115,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
     }
     let mut installed = false;
     let hook = configured(&Request::new(root, Environment::of_process())).map(|found| found.hook).unwrap_or_default();
-    for host in Host::ALL {
+    for host in AgentHost::ALL {
         let found = hosts::lines(*host, root, &hook);
         installed |= found.iter().any(|line| line.target.is_some());
         lines.extend(found);

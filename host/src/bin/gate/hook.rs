@@ -8,7 +8,7 @@ use crate::{setup, terminal};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::environment::Environment;
-use gatehost::hook::Host;
+use gatehost::hook::AgentHost;
 use gatehost::hook::budget::uncounted;
 use gatehost::hook::job::{Job, Prepared, Work, no_answer};
 use gatehost::hook::running::Running;
@@ -33,16 +33,16 @@ Example:
 pub(crate) struct HookArgs {
     /// The host [default: detected from the message]
     #[arg(long, value_name = "HOST", value_parser = hosts())]
-    pub(crate) host: Option<Host>,
+    pub(crate) host: Option<AgentHost>,
     /// Answer within this many seconds; must be less than the timeout of the host
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) deadline: Option<u64>,
 }
 
 /// The names of the hosts.
-fn hosts() -> impl TypedValueParser<Value = Host> {
-    let parser = PossibleValuesParser::new(Host::ALL.iter().map(|host| host.as_str()));
-    parser.map(|name| Host::named(&name).unwrap_or(Host::Claude))
+fn hosts() -> impl TypedValueParser<Value = AgentHost> {
+    let parser = PossibleValuesParser::new(AgentHost::ALL.iter().map(|host| host.as_str()));
+    parser.map(|name| AgentHost::named(&name).unwrap_or(AgentHost::Claude))
 }
 
 pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     let (tell, told) = mpsc::channel();
     let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
     // Until the message is read, the deadline is the shortest that could be meant.
-    let limit = asked.or(host.map(gatehost::hook::Host::deadline)).unwrap_or(Duration::from_secs(26));
+    let limit = asked.or(host.map(gatehost::hook::AgentHost::deadline)).unwrap_or(Duration::from_secs(26));
     let worker = thread::Builder::new().spawn(move || {
         let call = Call::read(io::stdin(), host);
         let _ = tell.send(WorkerMessage::Called(Box::new(call.clone())));

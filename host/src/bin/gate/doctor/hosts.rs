@@ -4,14 +4,14 @@ use super::DoctorLine;
 use super::fire::{finish, version};
 use gatehost::config::HookConfig;
 use gatehost::environment::Environment;
-use gatehost::hook::{Answer, Host, sample};
+use gatehost::hook::{AgentHost, Answer, sample};
 use gatehost::install::{self, Handler, Target, Trust};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Returns the results for a host.
-pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
+pub(super) fn lines(host: AgentHost, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
     let target = Target::Host(host);
     let file = root.join(install::settings_file(host));
     let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
@@ -51,7 +51,7 @@ pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLin
             let detail = format!("the host waits {waits} s, but the hook may take {takes} s");
             lines.push(DoctorLine::bad(&what, detail, again.clone()).of(target));
         }
-        if host == Host::Codex {
+        if host == AgentHost::Codex {
             lines.push(trust(&what, &file, handler));
         }
     }
@@ -60,14 +60,14 @@ pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLin
 }
 
 /// Returns the version of the client, if it is in PATH.
-fn client(host: Host) -> Option<DoctorLine> {
+fn client(host: AgentHost) -> Option<DoctorLine> {
     let (program, tried) = install::client(host);
     let tried = tried.map_or(String::new(), |tried| format!("; its hooks were tried with {tried}"));
     Some(DoctorLine::note(host.as_str(), format!("`{program} --version` is `{}`{tried}", version(program).ok()?)))
 }
 
 /// Returns a result if a hook calls another version of `gate`.
-fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
+fn other_version(host: AgentHost, handlers: &[Handler]) -> Option<DoctorLine> {
     let ours = format!("gate {}", env!("CARGO_PKG_VERSION"));
     let programs = handlers.iter().filter_map(|handler| install::program(&handler.command));
     // The sample finds a hook that cannot be started.
@@ -76,7 +76,7 @@ fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
 }
 
 /// Returns settings that silently disable hooks.
-fn switched_off(host: Host, root: &Path) -> Vec<DoctorLine> {
+fn switched_off(host: AgentHost, root: &Path) -> Vec<DoctorLine> {
     let mut lines = Vec::new();
     for file in install::settings_files(host, root, &Environment::of_process()) {
         let Ok(text) = fs::read_to_string(&file) else { continue };
@@ -115,7 +115,7 @@ fn codex_home() -> Option<PathBuf> {
 }
 
 /// Sends the sample through a hook as the host would: with its command line, `sh -c`, and an empty PATH.
-fn fire(host: Host, handler: &Handler) -> Result<(), String> {
+fn fire(host: AgentHost, handler: &Handler) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;
     let work = temporary.path().join("work");
