@@ -93,7 +93,7 @@ impl AgentHost {
 /// What happened at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Event {
+pub enum HookEvent {
     /// A session began: the base of its changes is taken.
     Start,
     /// The user asked for something: the agent has its whole budget again.
@@ -114,7 +114,7 @@ pub struct Call {
     /// Who calls.
     pub host: AgentHost,
     /// What happened.
-    pub event: Event,
+    pub event: HookEvent,
     /// What the host calls it.
     pub name: String,
     /// The session; for a helper of the agent, also the helper.
@@ -148,7 +148,7 @@ impl Call {
     pub fn of(host: AgentHost) -> Self {
         Self {
             host,
-            event: Event::Stop,
+            event: HookEvent::Stop,
             name: String::new(),
             session: None,
             turn: None,

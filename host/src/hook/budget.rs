@@ -6,7 +6,7 @@
 //!
 //! The counts come from the ledger ([`Budget::of`]). What a session remembers besides is where and when it began.
 
-use super::{Call, Decision, Event};
+use super::{Call, Decision, HookEvent};
 use crate::ledger::body::Bounce;
 use crate::ledger::{Entry, EntryKind};
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ impl Budget {
 
     /// Decides what the agent is told. What comes back is counted once its entry is in the ledger.
     pub fn decide(&self, call: &Call, judged: &HookVerdict, allowed: u32) -> Decision {
-        let is_tool = call.event == Event::Tool;
+        let is_tool = call.event == HookEvent::Tool;
         match judged {
             HookVerdict::Pass => Decision::Allow,
             // The agent only pauses; it is judged again when its work in the background is done.
@@ -149,11 +149,11 @@ impl Session {
         let is_new = match (&call.turn, &self.turn) {
             (Some(turn), Some(known)) => turn != known,
             (Some(_), None) => false,
-            (None, _) => is_spent && !call.active && call.event == Event::Stop,
+            (None, _) => is_spent && !call.active && call.event == HookEvent::Stop,
         };
         // Qwen announces what we told the agent as if the user had asked for it.
         let told = |told: &String| call.prompt.as_ref().is_none_or(|prompt| prompt.contains(told.as_str()));
-        let is_asked = call.event == Event::Prompt && !self.told.as_ref().is_some_and(told);
+        let is_asked = call.event == HookEvent::Prompt && !self.told.as_ref().is_some_and(told);
         is_new || is_asked
     }
 
@@ -173,7 +173,7 @@ fn release(why: &str, reason: &str) -> Decision {
 pub fn uncounted(call: &Call, reason: &str) -> Decision {
     // Qwen always says that the agent was sent back, and has a limit of its own.
     let was_sent_back = call.active && call.host != super::AgentHost::Qwen;
-    if was_sent_back && call.event != Event::Tool {
+    if was_sent_back && call.event != HookEvent::Tool {
         release("bounces cannot be counted, because the state folder cannot be used", reason)
     } else {
         Decision::Block(reason.to_owned())

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{AgentHost, Call, Decision, Event};
+use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::{Value, json};
 
 /// The events at which nothing is verified.
@@ -36,22 +36,22 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
     call
 }
 
-pub(super) fn event(name: &str) -> Event {
+pub(super) fn event(name: &str) -> HookEvent {
     match name {
-        "SessionStart" => Event::Start,
-        "UserPromptSubmit" => Event::Prompt,
-        "TaskCompleted" | "TeammateIdle" => Event::Task,
-        "PostToolUse" => Event::Tool,
-        name if OTHER.contains(&name) => Event::Other,
+        "SessionStart" => HookEvent::Start,
+        "UserPromptSubmit" => HookEvent::Prompt,
+        "TaskCompleted" | "TeammateIdle" => HookEvent::Task,
+        "PostToolUse" => HookEvent::Tool,
+        name if OTHER.contains(&name) => HookEvent::Other,
         // What is not known is treated as the event that matters.
-        _ => Event::Stop,
+        _ => HookEvent::Stop,
     }
 }
 
 pub(super) fn answer(call: &Call, decision: &Decision) -> Answer {
     match decision {
         Decision::Allow => Answer::silent(),
-        Decision::Block(reason) if call.event == Event::Task => Answer::refuse(reason),
+        Decision::Block(reason) if call.event == HookEvent::Task => Answer::refuse(reason),
         Decision::Block(reason) => Answer::json(&json!({ "decision": "block", "reason": bounded(reason) })),
         Decision::Release(message) => Answer::json(&json!({ "systemMessage": bounded(message) })),
     }

@@ -2,7 +2,7 @@
 
 use super::budget::{Budget, FAILED, FAULT, HookVerdict};
 use super::sessions::Remembered;
-use super::{Call, Decision, Event};
+use super::{Call, Decision, HookEvent};
 use crate::environment::Environment;
 use crate::ledger::body::{Bounce, Note};
 use crate::ledger::{Durability, EntryKind, Filter, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
@@ -75,7 +75,7 @@ impl Evidence {
         let entry = match decision {
             Decision::Allow => return Ok(()),
             // What stands beside a tool's output sends nobody back.
-            Decision::Block(_) if call.event == Event::Tool && !is_fault => return Ok(()),
+            Decision::Block(_) if call.event == HookEvent::Tool && !is_fault => return Ok(()),
             Decision::Block(reason) => {
                 let failure = match judged {
                     HookVerdict::Fail { digest, .. } => digest.clone(),

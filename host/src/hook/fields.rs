@@ -1,7 +1,7 @@
 //! The fields of a call, read tolerantly: a field of the wrong type is a field that is not there, and never an error that
 //! would keep a gate from running.
 
-use super::{AgentHost, Call, Event};
+use super::{AgentHost, Call, HookEvent};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ impl<'v> Fields<'v> {
     }
 
     /// The call, as far as all hosts say it alike. A helper of the agent has a budget of its own.
-    pub(super) fn call(&self, host: AgentHost, event: Event, name: String) -> Call {
+    pub(super) fn call(&self, host: AgentHost, event: HookEvent, name: String) -> Call {
         let session = self.name(&["session_id", "sessionId", "conversation_id"]);
         let helper = self.name(&["agent_id", "agentId"]).map(|helper| format!("/{helper}")).unwrap_or_default();
         let tool = self.object(&["tool_input", "toolArgs"]);

@@ -6,12 +6,12 @@
 use super::budget::{BOUNCES, HookVerdict, Session, Start, uncounted};
 use super::evidence::{Evidence, GateRun};
 use super::running::Running;
-use super::{Call, Decision, Event, transcript};
+use super::{Call, Decision, HookEvent, transcript};
 use crate::changes::{self, Selection};
 use crate::config;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::event::Event as RunEvent;
+use crate::event::Event;
 use crate::ledger::history::failure_digest;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::record::{PolicyRecord, Record};
@@ -115,7 +115,7 @@ impl Work {
 
     fn request(&self, allowed: &mut u32) -> Result<Prepared, Error> {
         let call = &self.job.call;
-        if !matches!(call.event, Event::Stop | Event::Task | Event::Tool) {
+        if !matches!(call.event, HookEvent::Stop | HookEvent::Task | HookEvent::Tool) {
             return Ok(Prepared::Nothing);
         }
         let mut request = Request::new(&self.root, self.environment.clone());
@@ -129,7 +129,7 @@ impl Work {
             None => return Ok(Prepared::Nothing),
         }
         request.selection = match &self.start {
-            _ if call.event == Event::Tool => match inside(&self.root, &call.files) {
+            _ if call.event == HookEvent::Tool => match inside(&self.root, &call.files) {
                 files if files.is_empty() => return Ok(Prepared::Nothing),
                 files => Selection::Files(files),
             },
@@ -153,7 +153,7 @@ impl Work {
     ) -> HookResult {
         let running = Arc::new(Mutex::new(Running::default()));
         let known = Arc::clone(&running);
-        let observer = move |event: &RunEvent| {
+        let observer = move |event: &Event| {
             let mut running = known.lock();
             if running.note(event) {
                 tell(&running);
@@ -264,7 +264,7 @@ impl Work {
         if self.start.is_none() {
             self.remember_start(self.started());
         }
-        if self.job.call.event != Event::Prompt {
+        if self.job.call.event != HookEvent::Prompt {
             return None;
         }
         let evidence = self.evidence.as_ref()?;
@@ -309,7 +309,7 @@ impl Work {
         if let Decision::Block(reason) = &decision {
             session.tell(reason);
         }
-        if *judged == HookVerdict::Pass && self.job.call.event != Event::Tool {
+        if *judged == HookVerdict::Pass && self.job.call.event != HookEvent::Tool {
             session.since = evidence.last().ok()?;
         }
         remembered.save().ok()?;
@@ -356,12 +356,12 @@ fn is_worktree_of(folder: &Path, root: &Path) -> bool {
 }
 
 /// The gate for an event: `None` where there is none, `Some(None)` for the default one.
-fn gate(settings: &config::HookConfig, event: Event) -> Option<Option<String>> {
+fn gate(settings: &config::HookConfig, event: HookEvent) -> Option<Option<String>> {
     match event {
-        Event::Stop => Some(settings.stop.clone()),
-        Event::Task => Some(settings.task_completed.clone().or_else(|| settings.stop.clone())),
-        Event::Tool => settings.post_tool_use.clone().map(Some),
-        Event::Start | Event::Prompt | Event::Other => None,
+        HookEvent::Stop => Some(settings.stop.clone()),
+        HookEvent::Task => Some(settings.task_completed.clone().or_else(|| settings.stop.clone())),
+        HookEvent::Tool => settings.post_tool_use.clone().map(Some),
+        HookEvent::Start | HookEvent::Prompt | HookEvent::Other => None,
     }
 }
 

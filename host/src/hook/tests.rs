@@ -3,7 +3,7 @@
 use super::budget::{BOUNCES, HookVerdict};
 use super::evidence::GateRun;
 use super::job::{HookResult, Job, Work};
-use super::{AgentHost, Call, Decision, Event};
+use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::Value;
 
 const CLAUDE: &str = r#"{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done","background_tasks":[],"session_crons":[]}"#;
@@ -97,14 +97,14 @@ fn a_host_is_recognised_by_what_it_sends() {
         (CURSOR, AgentHost::Cursor),
     ] {
         let call = Call::read(stdin.as_bytes(), None).expect("a host");
-        assert_eq!((call.host, call.event), (host, Event::Stop), "{stdin}");
+        assert_eq!((call.host, call.event), (host, HookEvent::Stop), "{stdin}");
         assert_eq!(call.folder.as_deref(), Some(std::path::Path::new("/w")), "{stdin}");
     }
     for other in ["", "{}", "[]", "null", "3", "{\"session_id\":\"s\"}", "not json", "{\"hook_event_name\":\"Stop\"}"] {
         assert_eq!(Call::read(other.as_bytes(), None), None, "{other}");
         assert_eq!(
             Call::read(other.as_bytes(), Some(AgentHost::Claude)).map(|call| call.event),
-            Some(Event::Stop),
+            Some(HookEvent::Stop),
             "{other}"
         );
     }
@@ -280,7 +280,7 @@ fn whatever_is_sent_is_a_call_or_nothing_and_never_a_panic() {
     {
         for host in AgentHost::ALL {
             let call = Call::read(text.as_bytes(), Some(*host)).expect("a call");
-            assert_eq!((call.event, call.session), (Event::Stop, None));
+            assert_eq!((call.event, call.session), (HookEvent::Stop, None));
         }
     }
     assert!(Call::read(&[0xff, 0xfe][..], Some(AgentHost::Codex)).is_some());

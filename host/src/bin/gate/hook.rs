@@ -13,7 +13,7 @@ use gatehost::hook::budget::uncounted;
 use gatehost::hook::job::{Job, Prepared, Work, no_answer};
 use gatehost::hook::running::Running;
 use gatehost::hook::supervise::{ChildExit, ChildResult, supervise};
-use gatehost::hook::{Answer, Call, Decision, Event};
+use gatehost::hook::{Answer, Call, Decision, HookEvent};
 use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ enum WorkerMessage {
 
 /// Has a child run the gate and decide what the agent is told. If the child fails, another one counts that.
 fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decision {
-    if call.event == Event::Other || call.aborted {
+    if call.event == HookEvent::Other || call.aborted {
         return Decision::Allow;
     }
     // Time to count that the child did not answer, and to answer.
@@ -116,7 +116,7 @@ fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decisi
         Err(why) => why,
     };
     // Nothing is verified when a session begins or the user asks for something, so there is nothing to block.
-    if matches!(call.event, Event::Start | Event::Prompt) {
+    if matches!(call.event, HookEvent::Start | HookEvent::Prompt) {
         return Decision::Allow;
     }
     let fault = no_answer(&why);
