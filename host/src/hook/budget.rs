@@ -24,7 +24,7 @@ pub const FAULT: &str = "error";
 /// What is known about a session of an agent, besides its entries in the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Session {
+pub struct AgentSession {
     /// The root of the work, taken at the first event: an agent that changes its folder does not change what is judged.
     pub root: Option<PathBuf>,
     /// What the work was when the session began.
@@ -143,7 +143,7 @@ impl Budget {
     }
 }
 
-impl Session {
+impl AgentSession {
     /// Whether a call belongs to another request of the user than the calls before it, which renews the budget.
     pub fn is_new_turn(&self, call: &Call, is_spent: bool) -> bool {
         let is_new = match (&call.turn, &self.turn) {

@@ -3,7 +3,7 @@
 //! The author of the change is the agent, so neither what is judged nor by which gate is its choice: both are taken at the
 //! first event of the session.
 
-use super::budget::{BOUNCES, HookVerdict, Session, Start, uncounted};
+use super::budget::{AgentSession, BOUNCES, HookVerdict, Start, uncounted};
 use super::evidence::{Evidence, GateRun};
 use super::running::Running;
 use super::{Call, Decision, HookEvent, transcript};
@@ -51,7 +51,7 @@ pub struct Work {
     main_key: String,
     evidence: Option<Evidence>,
     /// What is known of the session, and of the one that it belongs to.
-    session: Session,
+    session: AgentSession,
     start: Option<Start>,
 }
 
@@ -281,7 +281,7 @@ impl Work {
     }
 
     /// Notes which request of the user a call belongs to.
-    fn turn(&self, evidence: &Evidence, session: &mut Session, is_spent: bool) {
+    fn turn(&self, evidence: &Evidence, session: &mut AgentSession, is_spent: bool) {
         if session.is_new_turn(&self.job.call, is_spent) {
             session.since = evidence.last().unwrap_or(session.since);
         }
