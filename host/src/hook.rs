@@ -15,7 +15,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod detect;
-mod evidence;
+mod state;
 mod fields;
 mod gemini;
 pub mod job;

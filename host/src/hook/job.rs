@@ -4,8 +4,8 @@
 //! first event of the session.
 
 use super::budget::{AgentSession, BOUNCES, HookVerdict, Start, uncounted};
-use super::evidence::{Evidence, GateRun};
 use super::running::Running;
+use super::state::{GateRun, HookState};
 use super::{Call, Decision, HookEvent, transcript};
 use crate::changes::{self, Selection};
 use crate::config;
@@ -49,7 +49,7 @@ pub struct Work {
     key: String,
     /// The session that a helper of the agent belongs to; else the same as `key`.
     main_key: String,
-    evidence: Option<Evidence>,
+    state: Option<HookState>,
     /// What is known of the session, and of the one that it belongs to.
     session: AgentSession,
     start: Option<Start>,
@@ -87,9 +87,9 @@ impl Work {
                 (key.clone(), key)
             }
         };
-        let evidence = Evidence::open(&environment);
+        let state = HookState::open(&environment);
         // The session is locked only while it is read and while it is written: a run takes long, and hosts call in parallel.
-        let known = |key: &str| Some(evidence.as_ref()?.session(key).ok()?.session.clone());
+        let known = |key: &str| Some(state.as_ref()?.session(key).ok()?.session.clone());
         let session = known(&key).unwrap_or_default();
         let main = if main_key == key { None } else { known(&main_key) };
         let (first, start) = match main {
@@ -100,7 +100,7 @@ impl Work {
             Some(first) if first != folder && !is_worktree_of(&folder, &first) && first.is_dir() => first,
             _ => folder,
         };
-        Self { job, environment, root, key, main_key, evidence, session, start }
+        Self { job, environment, root, key, main_key, state, session, start }
     }
 
     /// What is to be run at this event; nothing where there is nothing to verify.
@@ -219,9 +219,9 @@ impl Work {
         let call = &self.job.call;
         let said = call.transcript.as_deref().map(transcript::read).unwrap_or_default();
         let bounces = self
-            .evidence
+            .state
             .as_ref()
-            .and_then(|evidence| Some(evidence.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces));
+            .and_then(|state| Some(state.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces));
         Submission {
             claim: call.claim.clone().or(said.last).map(|text| Claim { text, report: None }),
             tool_calls: said.tool_calls,
@@ -267,23 +267,23 @@ impl Work {
         if self.job.call.event != HookEvent::Prompt {
             return None;
         }
-        let evidence = self.evidence.as_ref()?;
-        let mut remembered = evidence.session(&self.key).ok()?;
-        self.turn(evidence, &mut remembered.session, false);
+        let state = self.state.as_ref()?;
+        let mut remembered = state.session(&self.key).ok()?;
+        self.turn(state, &mut remembered.session, false);
         remembered.save().ok()
     }
 
     fn remember_start(&self, start: Option<Start>) -> Option<()> {
-        let mut remembered = self.evidence.as_ref()?.session(&self.main_key).ok()?;
+        let mut remembered = self.state.as_ref()?.session(&self.main_key).ok()?;
         remembered.session.root.get_or_insert_with(|| self.root.clone());
         remembered.session.start = remembered.session.start.take().or(start);
         remembered.save().ok()
     }
 
     /// Notes which request of the user a call belongs to.
-    fn turn(&self, evidence: &Evidence, session: &mut AgentSession, is_spent: bool) {
+    fn turn(&self, state: &HookState, session: &mut AgentSession, is_spent: bool) {
         if session.is_new_turn(&self.job.call, is_spent) {
-            session.since = evidence.last().unwrap_or(session.since);
+            session.since = state.last().unwrap_or(session.since);
         }
         if self.job.call.turn.is_some() {
             session.turn.clone_from(&self.job.call.turn);
@@ -292,25 +292,25 @@ impl Work {
 
     /// Decides by what the ledger knows; `None` where it cannot be used.
     fn count(&self, found: &HookResult) -> Option<Decision> {
-        let evidence = self.evidence.as_ref()?;
+        let state = self.state.as_ref()?;
         let HookResult { judged, ran, start } = found;
         if self.main_key != self.key {
             self.remember_start(start.clone())?;
         }
-        let mut remembered = evidence.session(&self.key).ok()?;
+        let mut remembered = state.session(&self.key).ok()?;
         let session = &mut remembered.session;
-        let budget = |since: u64| evidence.budget(&self.root, &self.key, &ran.gate, since).ok();
-        self.turn(evidence, session, budget(session.since)?.is_spent);
+        let budget = |since: u64| state.budget(&self.root, &self.key, &ran.gate, since).ok();
+        self.turn(state, session, budget(session.since)?.is_spent);
         session.root.get_or_insert_with(|| self.root.clone());
         session.start = session.start.take().or(start.clone());
         let budget = budget(session.since)?;
         let decision = budget.decide(&self.job.call, judged, ran.allowed);
-        evidence.record(&self.root, &self.key, &self.job.call, &budget, (judged, ran, &decision)).ok()?;
+        state.record(&self.root, &self.key, &self.job.call, &budget, (judged, ran, &decision)).ok()?;
         if let Decision::Block(reason) = &decision {
             session.tell(reason);
         }
         if *judged == HookVerdict::Pass && self.job.call.event != HookEvent::Tool {
-            session.since = evidence.last().ok()?;
+            session.since = state.last().ok()?;
         }
         remembered.save().ok()?;
         Some(decision)

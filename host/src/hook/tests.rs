@@ -1,8 +1,8 @@
 //! The golden vectors: what each host sends, and what it must get back.
 
 use super::budget::{BOUNCES, HookVerdict};
-use super::evidence::GateRun;
 use super::job::{HookResult, Job, Work};
+use super::state::GateRun;
 use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::Value;
 
