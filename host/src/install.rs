@@ -82,9 +82,9 @@ impl Target {
     }
 }
 
-/// What was done to a file.
+/// One step of an installation: what was done to a file, or what is left to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum InstallStep {
     /// It was written or edited.
     Written(PathBuf),
     /// It was as it should be.
@@ -96,7 +96,7 @@ pub enum Change {
 }
 
 /// Installs a gate. `gate` is the absolute path of the program.
-pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     if !gate.is_absolute() {
         return Err(Error::host(format_args!("expected an absolute path, found `{}`", gate.display())));
     }
@@ -108,7 +108,7 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
                 settings::merged(before.as_deref(), &hosts::entries(host, gate), hosts::root_entries(host), host)
                     .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             let mut changes = vec![store(&path, before.as_deref(), &after)?];
-            changes.extend(hosts::notes(host, root).into_iter().map(Change::Note));
+            changes.extend(hosts::notes(host, root).into_iter().map(InstallStep::Note));
             Ok(changes)
         }
         Target::Git => git::install(root, gate, environment),
@@ -118,11 +118,11 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
 }
 
 /// Takes a gate out again. What others put there stays.
-pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     match target {
         Target::Host(host) => {
             let path = root.join(settings_file(host));
-            let Some(before) = read(&path)? else { return Ok(vec![Change::Kept(path)]) };
+            let Some(before) = read(&path)? else { return Ok(vec![InstallStep::Kept(path)]) };
             let after = settings::without(&before, host)
                 .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             match after {
@@ -145,9 +145,9 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
 }
 
 /// Writes a file as a whole or not at all, unless it says the same already.
-fn store(path: &Path, before: Option<&str>, after: &str) -> Result<Change, Error> {
+fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, Error> {
     if before == Some(after) {
-        return Ok(Change::Kept(path.to_owned()));
+        return Ok(InstallStep::Kept(path.to_owned()));
     }
     let failed = |error: std::io::Error| Error::input(format_args!("cannot write `{}`", path.display())).because(error);
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -160,12 +160,12 @@ fn store(path: &Path, before: Option<&str>, after: &str) -> Result<Change, Error
     let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
     file.as_file().set_permissions(mode).map_err(failed)?;
     file.persist(&real).map_err(|error| failed(error.error))?;
-    Ok(Change::Written(path.to_owned()))
+    Ok(InstallStep::Written(path.to_owned()))
 }
 
-fn remove(path: &Path) -> Result<Vec<Change>, Error> {
+fn remove(path: &Path) -> Result<Vec<InstallStep>, Error> {
     match fs::remove_file(path) {
-        Ok(()) => Ok(vec![Change::Removed(path.to_owned())]),
+        Ok(()) => Ok(vec![InstallStep::Removed(path.to_owned())]),
         Err(error) => Err(Error::input(format_args!("cannot remove `{}`", path.display())).because(error)),
     }
 }

@@ -39,7 +39,7 @@ use crate::shutdown;
 use crate::text;
 use crate::verdict::Class;
 use attempt::Done;
-use decide::{Next, Rules, Spent};
+use decide::{LoopRules, Next, Spent};
 use emit::Emitter;
 use entries::LoopEntries;
 use record::LoopEnd;
@@ -150,7 +150,7 @@ struct Driver<'a> {
     request: Request,
     pinned: Pinned,
     budgets: LoopConfig,
-    rules: Rules,
+    rules: LoopRules,
     /// Whether an evaluator runs after each attempt.
     evaluates: bool,
     entries: LoopEntries,
@@ -204,7 +204,7 @@ impl<'a> Driver<'a> {
         let config = pinned.config();
         let reads_submissions = pinned.plan().checks().any(|check| check.shape == Shape::Submission);
         let evaluates = config.evaluator.is_some() && reads_submissions;
-        let rules = Rules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
+        let rules = LoopRules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
         let driver = Self { host, wanted, request, pinned, budgets, rules, evaluates, entries, emitter, started };
         Ok((driver, reached))
     }

@@ -2,7 +2,7 @@
 //!
 //! A missing `gate` makes the script fail, and git then refuses. `--no-verify` skips every hook, so what counts is CI.
 
-use super::{Change, quoted, store};
+use super::{InstallStep, quoted, store};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::search_path;
@@ -68,7 +68,7 @@ pub fn installed(root: &Path, name: &str, environment: &Environment) -> Result<O
 }
 
 /// Installs every hook.
-pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let folder = hooks_folder(root, environment)?;
     refuse_shared(root, &folder, environment)?;
     let mut changes = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Re
             }
             fs::rename(&path, &kept)
                 .map_err(|error| Error::input(format_args!("cannot rename `{}`", path.display())).because(error))?;
-            changes.push(Change::Note(format!("the existing hook `{name}` still runs first")));
+            changes.push(InstallStep::Note(format!("the existing hook `{name}` still runs first")));
         }
         let before = before.filter(|text| is_ours(text));
         changes.push(store(&path, before.as_deref(), &script(name, gate))?);
@@ -109,7 +109,7 @@ fn refuse_shared(root: &Path, folder: &Path, environment: &Environment) -> Resul
 }
 
 /// Removes every hook of ours, and restores what was there before.
-pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let folder = hooks_folder(root, environment)?;
     let mut changes = Vec::new();
     for name in HOOKS {
@@ -122,7 +122,7 @@ pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<Ch
         if before.exists() {
             fs::rename(&before, &path)
                 .map_err(|error| Error::input(format_args!("cannot restore `{}`", path.display())).because(error))?;
-            changes.push(Change::Written(path));
+            changes.push(InstallStep::Written(path));
         } else {
             changes.extend(super::remove(&path)?);
         }

@@ -23,7 +23,7 @@ pub(super) fn commit(
 ) -> Result<String, Error> {
     let found = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?;
     let root = found.workspace.root().to_owned();
-    let git = Git::find(&root, request)?;
+    let git = CallerGit::find(&root, request)?;
     let before = git.head()?;
     let changed = found.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten();
     let paths: BTreeSet<&String> = changed.filter(|path| !own.contains(*path)).collect();
@@ -51,13 +51,13 @@ pub(super) fn commit(
 }
 
 /// The git of the caller, with the caller's settings and hooks.
-struct Git {
+struct CallerGit {
     program: PathBuf,
     root: PathBuf,
     environment: Vec<(OsString, OsString)>,
 }
 
-impl Git {
+impl CallerGit {
     fn find(root: &Path, request: &Request) -> Result<Self, Error> {
         let path = request.environment.get("PATH").map(OsString::from).unwrap_or_default();
         let program = search_path::find_program("git", &path, root);

@@ -64,7 +64,7 @@ impl Spent {
 
 /// The budgets. All count the same attempts, and the first that is used up ends the loop.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct LoopRules {
     budgets: LoopConfig,
     /// Whether the work is evaluated, so that its iterations count.
     evaluates: bool,
@@ -72,7 +72,7 @@ pub(super) struct Rules {
     escalation: EscalationPolicy,
 }
 
-impl Rules {
+impl LoopRules {
     /// Whoever allows more bounces than usual means them to happen: the usual numbers of retries of the same failure
     /// make room for them. Rejections make room only for iterations of reviews and evaluations, time-outs and what
     /// verifiers broke for nothing.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// What follows attempts that failed in these ways, each for a reason of its own, and how often they were sent back.
-    fn after(rules: &Rules, classes: &[Class]) -> (u32, LoopEnd) {
+    fn after(rules: &LoopRules, classes: &[Class]) -> (u32, LoopEnd) {
         let mut past = Vec::new();
         let mut attempts = Vec::new();
         for (bounces, class) in (0..).zip(classes) {
@@ -289,7 +289,7 @@ mod tests {
                 Some("max_cost"),
             ),
         ] {
-            let rules = Rules::new(&budgets, evaluates, RetryPolicy::default(), EscalationPolicy::default());
+            let rules = LoopRules::new(&budgets, evaluates, RetryPolicy::default(), EscalationPolicy::default());
             let (times, ended) = after(&rules, &classes);
             assert_eq!(
                 (times, ended.state, ended.budget.as_deref()),
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn it_proceeds_without_a_pass_only_where_a_setting_says_so() {
         let rules =
-            |budgets: &LoopConfig| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
+            |budgets: &LoopConfig| LoopRules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
         let facts = RetryFacts { attempts: vec![PastAttempt::failed(Class::ReviewRejection)], ..RetryFacts::default() };
         let rejected = || Done {
             outstanding: vec!["no error handling".to_owned()],
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_pass_completes() {
-        let rules = Rules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
+        let rules = LoopRules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
         let decide = |status: Option<Status>, past: PastAttempt, person: Option<&str>, last| {
             let facts =
                 RetryFacts { attempts: vec![past], needs_person: person.map(str::to_owned), ..RetryFacts::default() };

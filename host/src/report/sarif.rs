@@ -16,7 +16,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 
 /// Writes the report.
 pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
-    let mut rules = Rules::default();
+    let mut rules = RuleIndex::default();
     let mut results = Vec::new();
     let mut notifications = Vec::new();
     for member in view::checks(record) {
@@ -95,12 +95,12 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
 
 /// The rules of the results, each once.
 #[derive(Default)]
-struct Rules {
+struct RuleIndex {
     list: Vec<Value>,
     index: BTreeMap<String, usize>,
 }
 
-impl Rules {
+impl RuleIndex {
     /// The number of a rule; it is added where it is new.
     fn number(&mut self, id: &str, known: Option<&Rule>) -> usize {
         let list = &mut self.list;
@@ -122,7 +122,7 @@ impl Rules {
     }
 }
 
-fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut Rules) -> Value {
+fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut RuleIndex) -> Value {
     let id = member.rule(&finding.code);
     let known = member.node.rules.iter().find(|rule| rule.code == finding.code);
     let kind = match member.node.outcome {
@@ -169,7 +169,7 @@ fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut R
 }
 
 /// A member that blocks and has no finding of its own that says why.
-fn unexplained(record: &Record, member: &Member<'_>, rules: &mut Rules) -> Value {
+fn unexplained(record: &Record, member: &Member<'_>, rules: &mut RuleIndex) -> Value {
     let (code, kind, level) = match member.node.outcome {
         Outcome::Abstain => ("no-judgement", "open", "none"),
         _ => ("failed", "fail", "error"),

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::changes;
 use gatehost::environment::Environment;
-use gatehost::install::{self, Change, Target};
+use gatehost::install::{self, InstallStep, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -117,17 +117,17 @@ fn is_in_path(target: Target) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(install::client(host).0).is_file())
 }
 
-fn show(global: &Global, root: &Path, target: Target, changes: Vec<Change>) {
+fn show(global: &Global, root: &Path, target: Target, changes: Vec<InstallStep>) {
     if global.quiet {
         return;
     }
     let inside = |path: &Path| terminal::path(path.strip_prefix(root).unwrap_or(path));
     for change in changes {
         say(match change {
-            Change::Written(path) => format!("{}: wrote {}", target.as_str(), inside(&path)),
-            Change::Kept(path) => format!("{}: {} is up to date", target.as_str(), inside(&path)),
-            Change::Removed(path) => format!("{}: removed {}", target.as_str(), inside(&path)),
-            Change::Note(note) => format!("{}: note: {note}", target.as_str()),
+            InstallStep::Written(path) => format!("{}: wrote {}", target.as_str(), inside(&path)),
+            InstallStep::Kept(path) => format!("{}: {} is up to date", target.as_str(), inside(&path)),
+            InstallStep::Removed(path) => format!("{}: removed {}", target.as_str(), inside(&path)),
+            InstallStep::Note(note) => format!("{}: note: {note}", target.as_str()),
         });
     }
 }
