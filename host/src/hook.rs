@@ -1,12 +1,11 @@
-//! `gate hook`: what a coding agent's host calls when the agent wants to stop.
+//! `gate hook`: the command that the host of a coding agent calls when the agent wants to stop.
 //!
-//! Each host has one small file: what it sends is read into a [`Call`], and what was decided becomes an [`Answer`] in its
-//! dialect. Everything else is common: which host calls (`detect`), how often an agent is sent back ([`budget`]), what the
-//! child process does ([`job`]) and how it is watched ([`supervise`]).
+//! Each host has one small file, which reads its message into a [`Call`] and turns the decision into an [`Answer`] in its
+//! dialect. The rest is common: the host is detected (`detect`), bounces are counted ([`budget`]), and a child process runs
+//! the gate ([`job`]) under supervision ([`supervise`]).
 //!
-//! Every agent takes a hook that crashes, hangs or is missing for leave to stop. So the run happens in a child process, and
-//! the hook itself only watches ([`supervise`]): whatever becomes of the child, the host gets an answer in its dialect and in
-//! time.
+//! Every host lets the agent stop if a hook crashes, hangs or is missing. So the gate runs in a child process, and the hook
+//! itself only watches it: whatever happens to the child, the host gets an answer in its dialect and in time.
 
 mod answer;
 pub mod budget;
@@ -63,7 +62,7 @@ impl AgentHost {
     /// Every host.
     pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -75,12 +74,12 @@ impl AgentHost {
         }
     }
 
-    /// The host of this name.
+    /// Returns the host of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|host| host.as_str() == name)
     }
 
-    /// How long the host waits for a hook if its configuration says nothing, less the time to answer in.
+    /// Returns how long the host waits for a hook by default, minus the time for the answer.
     pub fn deadline(self) -> Duration {
         Duration::from_secs(match self {
             Self::Claude | Self::Codex => 570,
@@ -144,7 +143,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of which nothing is known but who calls: of an unreadable input, as if the agent wanted to stop.
+    /// Returns a call about which only the host is known, for unreadable input. It counts as if the agent wanted to stop.
     pub fn of(host: AgentHost) -> Self {
         Self {
             host,

@@ -1,6 +1,6 @@
-//! Puts gates where work is done: in the settings of coding agents, in git hooks, in CI; and takes them out again.
+//! Installs gates into the settings of coding agents, git hooks and CI, and removes them again.
 //!
-//! What is there is kept: settings are edited in place, comments included, and a git hook that was there before still runs.
+//! Existing configuration is kept: settings are edited in place, comments included, and an existing git hook still runs.
 //! Installing twice changes nothing.
 
 mod ci;
@@ -50,7 +50,7 @@ impl Target {
         Self::Gitlab,
     ];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Host(host) => host.as_str(),
@@ -60,12 +60,12 @@ impl Target {
         }
     }
 
-    /// The target of this name.
+    /// Returns the target of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|target| target.as_str() == name)
     }
 
-    /// Whether it seems to be used in this folder: it left a file here.
+    /// Returns whether it seems to be used in this folder, because it left a file here.
     pub fn is_used(self, root: &Path) -> bool {
         let sign = match self {
             Self::Host(AgentHost::Claude) => ".claude",
@@ -170,7 +170,7 @@ fn remove(path: &Path) -> Result<Vec<InstallStep>, Error> {
     }
 }
 
-/// A word of a shell command.
+/// Quotes a word for a shell command.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {

@@ -1,10 +1,10 @@
-//! How often an agent is sent back. The budget is ours: a host's own limit is too high, or there is none.
+//! Decides how often an agent is sent back. `gate` has its own budget, because the limits of hosts are too high or missing.
 //!
-//! A failure is worth a few bounces, as long as something changes. A fault of the gate itself (a verifier that broke, a
-//! broken configuration, no verdict) is not the agent's to repair, and is reported once. When nothing is left, the agent may
-//! stop, and the work is not verified.
+//! A failure is sent back a few times, as long as something changes. A fault of the gate itself (a verifier that broke, a
+//! broken configuration, no verdict) is reported once, because the agent cannot fix it. When the budget is used up, the
+//! agent may stop, and the work is not verified.
 //!
-//! The counts come from the ledger ([`Budget::of`]). What a session remembers besides is where and when it began.
+//! The counts come from the ledger ([`Budget::of`]). A session itself only stores where and when it began.
 
 use super::{Call, Decision, HookEvent};
 use crate::ledger::body::Bounce;
@@ -144,7 +144,7 @@ impl Budget {
 }
 
 impl AgentSession {
-    /// Whether a call belongs to another request of the user than the calls before it, which renews the budget.
+    /// Returns whether a call belongs to another request of the user than the calls before it, which renews the budget.
     pub fn is_new_turn(&self, call: &Call, is_spent: bool) -> bool {
         let is_new = match (&call.turn, &self.turn) {
             (Some(turn), Some(known)) => turn != known,
@@ -158,7 +158,7 @@ impl AgentSession {
     }
 
     /// Remembers what the agent was told.
-    pub fn tell(&mut self, reason: &str) {
+    pub fn remember_reason(&mut self, reason: &str) {
         self.told = reason.lines().find(|line| !line.trim().is_empty()).map(|line| line.chars().take(200).collect());
     }
 }

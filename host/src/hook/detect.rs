@@ -1,9 +1,9 @@
-//! Which host calls, by what it sends. `--host` says it more surely.
+//! Detects the host from its message. `--host` is more reliable.
 
 use super::AgentHost;
 use super::fields::Fields;
 
-/// The host, or `None` where this is not the call of a known one.
+/// Returns the host, or `None` if the call is not from a known one.
 pub fn detect(fields: &Fields<'_>) -> Option<AgentHost> {
     let event = fields.name(&["hook_event_name"]).unwrap_or_default();
     let gemini = ["AfterAgent", "BeforeAgent", "AfterTool", "BeforeTool", "AfterModel", "BeforeModel"];

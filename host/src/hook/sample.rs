@@ -1,5 +1,5 @@
-//! Work that must be blocked, and how each host would ask about it: what `gate doctor` sends through a hook to prove that
-//! it blocks.
+//! The sample that `gate doctor` sends through each hook to prove that it blocks: work that must be blocked, and the
+//! message of each host about it.
 
 use super::{AgentHost, Answer};
 use serde_json::{Value, json};
@@ -54,7 +54,8 @@ pub fn message(host: AgentHost, event: &str, folder: &Path, session: &str) -> St
     message.to_string()
 }
 
-/// Whether a host takes an answer for a block, and the block names the sample; else, why not.
+/// Checks that a host takes an answer as a block, and that the block names the sample. Returns `Err` with the reason if
+/// not.
 pub fn proves(host: AgentHost, answer: &Answer) -> Result<(), String> {
     let reason = match (answer.exit, serde_json::from_str::<Value>(&answer.stdout)) {
         (2, _) if host == AgentHost::Claude => answer.stderr.clone(),

@@ -1,4 +1,4 @@
-//! Where sessions are remembered between calls: a small file each, in the state folder, outside of every workspace.
+//! Stores sessions between calls: one small file per session, in the state folder, outside every workspace.
 
 use super::budget::AgentSession;
 use crate::text::hex;

@@ -93,7 +93,7 @@ impl HookState {
     }
 }
 
-/// The project of a root, which is canonical.
+/// Returns the project of a root, which is canonical.
 fn project(root: &Path) -> Project {
     Project::at(root)
 }

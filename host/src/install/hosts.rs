@@ -1,4 +1,4 @@
-//! What each host's settings must say so that it calls `gate hook`, and how long it then waits.
+//! The settings with which each host calls `gate hook`, and its timeouts.
 
 use super::quoted;
 use crate::environment::Environment;
@@ -11,7 +11,7 @@ const TIMEOUT: u64 = 600;
 /// How long before that the hook answers.
 const MARGIN: u64 = 30;
 
-/// The file with a host's settings, relative to the root of the project.
+/// Returns the file with a host's settings, relative to the root of the project.
 pub fn settings_file(host: AgentHost) -> &'static str {
     match host {
         // Not the shared file: the path of the program is that of this machine.
@@ -24,7 +24,7 @@ pub fn settings_file(host: AgentHost) -> &'static str {
     }
 }
 
-/// Every file that can hold settings of a host for a project: the project's, and the user's.
+/// Returns every file that can contain settings of a host for a project: the project's, and the user's.
 pub fn settings_files(host: AgentHost, root: &Path, environment: &Environment) -> Vec<PathBuf> {
     let names: &[&str] = match host {
         AgentHost::Claude => &[".claude/settings.json", ".claude/settings.local.json"],
@@ -37,7 +37,7 @@ pub fn settings_files(host: AgentHost, root: &Path, environment: &Environment) -
     folders.into_iter().flatten().flat_map(|folder| names.iter().map(move |name| folder.join(name))).collect()
 }
 
-/// The setting in this text that makes a host skip hooks in silence, if there is one.
+/// Returns the setting in this text that makes a host skip hooks silently, if there is one.
 pub fn switched_off(host: AgentHost, text: &str) -> Option<String> {
     if host == AgentHost::Codex {
         let config = toml::from_str::<toml::Table>(text).ok()?;
@@ -58,7 +58,7 @@ pub fn switched_off(host: AgentHost, text: &str) -> Option<String> {
     disabled.into_iter().find(is_ours).map(|_| "hooksConfig.disabled".to_owned())
 }
 
-/// The program of a host, and the version that its adapter was tried with, where a real one was.
+/// Returns the program of a host, and the version that its adapter was tested with, if it was tested with a real one.
 pub fn client(host: AgentHost) -> (&'static str, Option<&'static str>) {
     match host {
         AgentHost::Claude => ("claude", None),
@@ -70,12 +70,12 @@ pub fn client(host: AgentHost) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// Whether something is verified at an event.
+/// Returns whether something is verified at an event.
 pub fn verifies(event: &str) -> bool {
     !matches!(event, "SessionStart" | "sessionStart" | "UserPromptSubmit")
 }
 
-/// What a host calls the event at which its agent wants to stop.
+/// Returns the host's name of the event at which its agent wants to stop.
 pub fn stop_event(host: AgentHost) -> &'static str {
     match host {
         AgentHost::Claude | AgentHost::Codex | AgentHost::Qwen => "Stop",
@@ -85,7 +85,7 @@ pub fn stop_event(host: AgentHost) -> &'static str {
     }
 }
 
-/// The command that a host runs.
+/// Returns the command that a host runs.
 pub fn command_line(host: AgentHost, gate: &Path) -> String {
     let gate = quoted(&gate.to_string_lossy());
     // What Cursor waits is not documented, so there the hook keeps its own short deadline.
@@ -93,21 +93,21 @@ pub fn command_line(host: AgentHost, gate: &Path) -> String {
     format!("{gate} hook --host {}{deadline}", host.as_str())
 }
 
-/// Whether a command is one that [`command_line`] writes for this host, whatever the path of the program is.
+/// Returns whether a command is one that [`command_line`] writes for this host, whatever the path of the program is.
 pub(super) fn is_ours(command: &str, host: AgentHost) -> bool {
     let Some((_, rest)) = command.split_once(" hook --host ") else { return false };
     let name = program(command).and_then(|program| program.rsplit('/').next().map(str::to_owned));
     name.as_deref() == Some("gate") && rest.split(' ').next() == Some(host.as_str())
 }
 
-/// The program of a command that [`command_line`] wrote.
+/// Returns the program of a command that [`command_line`] wrote.
 pub fn program(command: &str) -> Option<String> {
     let (program, _) = command.split_once(" hook --host ")?;
     let inner = program.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')).unwrap_or(program);
     Some(inner.replace(r"'\''", "'").trim_matches('"').to_owned())
 }
 
-/// The entries of the settings: each an event and what is called at it.
+/// Returns the entries of the settings: each an event and what is called at it.
 pub(super) fn entries(host: AgentHost, gate: &Path) -> Vec<(&'static str, Value)> {
     let command = command_line(host, gate);
     let group = |handler: Value| json!({ "hooks": [handler] });
@@ -150,7 +150,7 @@ pub(super) fn entries(host: AgentHost, gate: &Path) -> Vec<(&'static str, Value)
     }
 }
 
-/// What the settings must say besides.
+/// Returns the other entries that the settings need.
 pub(super) fn root_entries(host: AgentHost) -> &'static [(&'static str, u32)] {
     match host {
         AgentHost::Copilot | AgentHost::Cursor => &[("version", 1)],
@@ -158,7 +158,7 @@ pub(super) fn root_entries(host: AgentHost) -> &'static [(&'static str, u32)] {
     }
 }
 
-/// What the user has to know or do.
+/// Returns what the user has to know or do.
 pub(super) fn notes(host: AgentHost, root: &Path) -> Vec<String> {
     match host {
         AgentHost::Codex => vec![format!(
@@ -187,7 +187,7 @@ pub struct Handler {
     pub timeout: Option<u64>,
 }
 
-/// How long a host waits for a handler, in seconds.
+/// Returns how long a host waits for a handler, in seconds.
 pub fn timeout(host: AgentHost, handler: &Handler) -> u64 {
     handler.timeout.unwrap_or(match host {
         AgentHost::Claude | AgentHost::Codex => 600,
@@ -196,13 +196,13 @@ pub fn timeout(host: AgentHost, handler: &Handler) -> u64 {
     })
 }
 
-/// The deadline that a command gives itself, in seconds.
+/// Returns the deadline that a command gives itself, in seconds.
 pub fn deadline(host: AgentHost, command: &str) -> u64 {
     let said = command.split_once(" --deadline ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
     said.unwrap_or_else(|| host.deadline().as_secs())
 }
 
-/// The hooks of ours in settings that were read.
+/// Returns our hooks in parsed settings.
 pub fn handlers(host: AgentHost, settings: &Value) -> Vec<Handler> {
     let mut found = Vec::new();
     for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {

@@ -7,7 +7,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// The settings with these entries in them, each once.
+/// Returns the settings with these entries, each of them once.
 pub(super) fn merged(
     text: Option<&str>,
     entries: &[(&str, Value)],
@@ -45,7 +45,7 @@ pub(super) fn merged(
     Ok(text)
 }
 
-/// The settings without what is ours; `None` where nothing else is left.
+/// Returns the settings without our entries, or `None` if nothing else is left.
 pub(super) fn without(text: &str, host: AgentHost) -> Result<Option<String>, Error> {
     let root = parse(text)?;
     let Some(settings) = root.object_value() else { return Ok(Some(text.to_owned())) };
@@ -71,7 +71,7 @@ pub(super) fn without(text: &str, host: AgentHost) -> Result<Option<String>, Err
     Ok(if only_version { None } else { Some(root.to_string()) })
 }
 
-/// What settings say, comments aside; `None` where they are not valid.
+/// Returns the settings as a value, without comments; `None` if they are not valid.
 pub fn value(text: &str) -> Option<Value> {
     parse(text).ok()?.to_serde_value()
 }
@@ -89,7 +89,7 @@ fn expected(what: &str) -> Error {
     Error::input(format_args!("expected {what}, found something else"))
 }
 
-/// Whether an entry of a list, a group of handlers or a handler, is or holds one of ours.
+/// Returns whether an entry of a list, which is a group of handlers or a handler, is or contains one of ours.
 fn holds_ours(entry: &CstNode, host: AgentHost) -> bool {
     let is = |value: &Value| {
         let command = [&value["command"], &value["bash"]].into_iter().find_map(Value::as_str);

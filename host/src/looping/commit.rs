@@ -1,4 +1,4 @@
-//! Committing work that passed: exactly the bytes that were judged, and nothing else.
+//! Commits work that passed: exactly the bytes that were checked.
 
 use super::repeated;
 use crate::changes::{self, Needs, Selection};
@@ -44,8 +44,10 @@ pub(super) fn commit(
         if after != before {
             git.run(&["reset", "--quiet", "--soft", &before], b"")?;
         }
-        return Err(Error::host("the commit would hold other bytes than were judged, and was not made")
-            .hint("look for commit hooks that change files, and for work that goes on".to_owned()));
+        return Err(Error::host(
+            "the commit would have contained other bytes than those that were checked, so it was not made",
+        )
+        .hint("check for commit hooks that change files, and for programs that still write".to_owned()));
     }
     Ok(after)
 }

@@ -101,7 +101,7 @@ struct RuleIndex {
 }
 
 impl RuleIndex {
-    /// The number of a rule; it is added where it is new.
+    /// Returns the number of a rule, and adds the rule if it is new.
     fn number(&mut self, id: &str, known: Option<&Rule>) -> usize {
         let list = &mut self.list;
         *self.index.entry(id.to_owned()).or_insert_with(|| {
@@ -168,7 +168,7 @@ fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut R
     result
 }
 
-/// A member that blocks and has no finding of its own that says why.
+/// Returns the result for a member that blocks without a finding that says why.
 fn unexplained(record: &Record, member: &Member<'_>, rules: &mut RuleIndex) -> Value {
     let (code, kind, level) = match member.node.outcome {
         Outcome::Abstain => ("no-judgement", "open", "none"),
@@ -210,7 +210,7 @@ fn artifact(path: &str) -> Value {
     json!({ "uri": uri(path), "uriBaseId": "SRCROOT" })
 }
 
-/// A relative path as a URI reference: everything escaped that has a meaning there.
+/// Returns a relative path as a URI reference, with special characters escaped.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {

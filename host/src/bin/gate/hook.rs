@@ -1,7 +1,7 @@
-//! `gate hook`: the process that a host waits for. It reads, starts a child that runs the gate, watches it, and answers.
+//! `gate hook`: the process that a host waits for. It starts a child that runs the gate, watches it, and answers.
 //!
-//! Nothing here returns an error: whatever happens, the host is answered in its dialect and in time, since every host takes
-//! silence or a crash for leave to stop. This process opens no file and no database: what could hang, hangs in the child.
+//! Nothing here returns an error: whatever happens, the host gets an answer in its dialect and in time, because every host
+//! lets the agent stop after silence or a crash. This process opens no file and no database, so only the child can hang.
 
 use crate::args::Global;
 use crate::{setup, terminal};
@@ -39,7 +39,7 @@ pub(crate) struct HookArgs {
     pub(crate) deadline: Option<u64>,
 }
 
-/// The names of the hosts.
+/// Returns the names of the hosts.
 fn hosts() -> impl TypedValueParser<Value = AgentHost> {
     let parser = PossibleValuesParser::new(AgentHost::ALL.iter().map(|host| host.as_str()));
     parser.map(|name| AgentHost::named(&name).unwrap_or(AgentHost::Claude))
@@ -148,8 +148,8 @@ fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
     }
 }
 
-/// `gate hook-run`: the child. It reads one line, runs the gate, and prints a line whenever a check begins or ends, and last
-/// of all what was decided.
+/// Runs `gate hook-run`, the child process. It reads one line, runs the gate, and prints a line whenever a check begins or
+/// ends, and finally the result.
 pub(crate) fn child() -> ExitCode {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line).ok().and_then(|_| serde_json::from_str::<Job>(&line).ok());

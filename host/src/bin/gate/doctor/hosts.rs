@@ -14,9 +14,10 @@ use std::process::Command;
 pub(super) fn lines(host: AgentHost, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
     let target = Target::Host(host);
     let file = root.join(install::settings_file(host));
-    let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
+    let again = format!("run `gate install {}`, or `gate doctor --fix`", host.as_str());
     let Ok(text) = fs::read_to_string(&file) else {
-        let detail = format!("it is used here, but `gate` is not installed there; `gate install {}`", host.as_str());
+        let detail =
+            format!("this project uses it, but `gate` is not installed there; run `gate install {}`", host.as_str());
         return if target.is_used(root) { vec![DoctorLine::note(host.as_str(), detail)] } else { Vec::new() };
     };
     let Some(settings) = install::settings_value(&text) else {
@@ -25,7 +26,7 @@ pub(super) fn lines(host: AgentHost, root: &Path, hook: &HookConfig) -> Vec<Doct
     };
     let handlers = install::handlers(host, &settings);
     if handlers.is_empty() {
-        let detail = format!("`gate` is not installed there; `gate install {}`", host.as_str());
+        let detail = format!("`gate` is not installed there; run `gate install {}`", host.as_str());
         return vec![DoctorLine::note(host.as_str(), detail)];
     }
     let mut lines = Vec::new();
@@ -81,7 +82,7 @@ fn switched_off(host: AgentHost, root: &Path) -> Vec<DoctorLine> {
     for file in install::settings_files(host, root, &Environment::of_process()) {
         let Ok(text) = fs::read_to_string(&file) else { continue };
         if let Some(setting) = install::switched_off(host, &text) {
-            let detail = format!("`{setting}` in `{}` makes the host skip hooks in silence", file.display());
+            let detail = format!("`{setting}` in `{}` makes the host skip hooks silently", file.display());
             lines.push(DoctorLine::bad(host.as_str(), detail, format!("remove `{setting}`")));
         }
     }
@@ -99,11 +100,11 @@ fn trust(what: &str, file: &Path, handler: &Handler) -> DoctorLine {
         }
         Trust::Unknown => DoctorLine::bad(what, "the hook is not trusted: Codex skips it silently", fix),
         Trust::Off => {
-            DoctorLine::bad(what, "the hook is trusted and switched off", "switch it on with `/hooks` in Codex")
+            DoctorLine::bad(what, "the hook is trusted but switched off", "switch it on with `/hooks` in Codex")
         }
         Trust::Project => DoctorLine::bad(
             what,
-            "the hook is trusted and the project is not: Codex skips it silently",
+            "the hook is trusted but the project is not: Codex skips it silently",
             "open Codex in this folder and trust it",
         ),
     }
