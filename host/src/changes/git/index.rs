@@ -522,7 +522,7 @@ mod tests {
             (file(2, &two(), &[])[..70].to_vec(), "ends too early"),
             (file(5, &two(), &[]), "its version is 5"),
             (file(2, &[two(), two()].concat(), &[]), "out of order"),
-            (file(2, &[long], &[]), "the length of a path"),
+            (file(2, &[long], &[]), "length of a path is wrong"),
             (file(2, &[written("a", 0o100_644, 0x4000)], &[]), "flags"),
             (file(2, &two(), &[(b"evil", Vec::new())]), "unknown part `evil`"),
             (file(2, &two(), &[(b"TREE", b"\0x 0\n".to_vec())]), "a number is not one"),
