@@ -152,8 +152,8 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
     let verifier = node.verifier.as_ref().map(|verifier| format!(" ({})", shown(&verifier.name))).unwrap_or_default();
     let head = format!("- `{}`{verifier}: {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
     let Some(verdict) = &node.verdict else { return vec![head] };
-    let said = said(verdict).map(|said| format!(": {said}")).unwrap_or_default();
-    let mut lines = vec![format!("{head}{said}")];
+    let summary = summary_or_error(verdict).map(|summary| format!(": {summary}")).unwrap_or_default();
+    let mut lines = vec![format!("{head}{summary}")];
     for command in &node.commands {
         lines.push(format!("  ran {}: {}", quote(&command.line()), command.ending()));
     }
@@ -183,7 +183,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
 }
 
 /// Returns the summary of the verifier, or its error.
-fn said(verdict: &Verdict) -> Option<String> {
+fn summary_or_error(verdict: &Verdict) -> Option<String> {
     match &verdict.error {
         Some(error) => Some(format!("{} {}", error.kind, quote(&error.message))),
         None => Some(&verdict.summary).filter(|summary| !summary.is_empty()).map(|summary| quote(summary)),
@@ -360,7 +360,7 @@ The same checks will be run again on the next submission.
         let second = of(vec![finding("old", "1"), finding("other", "3")]);
         let text = feedback_in(&second, &Round::new(2, 3, &second, [(1, &first)]));
         let expected = "\
-Attempt 2 of 3 (verify-failure). VERIFICATION FAILED: the failures below are to be fixed and verified again.
+Attempt 2 of 3 (verify-failure). VERIFICATION FAILED: fix the failures below; the checks run again.
 The gate `c` failed.
 - `c` (verifier): fail
   a.rs:1: error [code] «old» (still there since attempt 1)

@@ -12,6 +12,18 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
+/// Writes a file of the work, with the folders above it.
+pub(super) fn write(stage: &Stage, path: &str, text: &str) {
+    let path = stage.work().join(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    std::fs::write(path, text).expect("written");
+}
+
+/// Returns the record that a command printed.
+pub(super) fn record(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
+}
+
 pub(super) fn said(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }

@@ -1,22 +1,12 @@
 //! What is left of a run: pages, bundles, commits, and tests that fail without the change.
 
 use super::Stage;
-use super::commands::{git, in_git, said, submit, text};
+use super::commands::{git, in_git, record, said, submit, text, write};
 use gatehost::ledger::body::Committed;
 use gatehost::ledger::{EntryKind, Filter, Ledger};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn write(stage: &Stage, path: &str, text: &str) {
-    let path = stage.work().join(path);
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-    std::fs::write(path, text).expect("written");
-}
-
-fn record(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
-}
+use std::process::Command;
 
 /// A gate whose command is a script of the work.
 fn gate_with(command: &str, more: &str) -> String {

@@ -1,23 +1,13 @@
 //! Whose policy judges a change, what the ledger knows about tasks, and who is told.
 
 use super::Stage;
-use super::commands::{git, in_git, said, submit, submit_document};
+use super::commands::{git, in_git, record, said, submit, submit_document, write};
 use gatehost::ledger::body::{Escalation, Note};
 use gatehost::ledger::{EntryKind, Filter, Ledger};
 use serde_json::{Value, json};
 use std::process::Output;
 
 const GATE: &str = "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
-
-fn write(stage: &Stage, path: &str, text: &str) {
-    let path = stage.work().join(path);
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-    std::fs::write(path, text).expect("written");
-}
-
-fn record(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
-}
 
 fn run(stage: &Stage, arguments: &[&str]) -> (Option<i32>, Value) {
     let output = stage.run(&[&["run", "--format", "json"], arguments].concat());

@@ -39,7 +39,7 @@ struct SeenFile {
 
 impl Unchanged {
     /// Stores a file that is checked.
-    pub(super) fn saw(&self, path: &str, mark: Option<FileStamp>, digest: FileDigest, size: u64) {
+    pub(super) fn store_digest(&self, path: &str, mark: Option<FileStamp>, digest: FileDigest, size: u64) {
         let mut seen = self.seen.lock();
         match seen.get_mut(path) {
             Some(before) => before.torn |= before.digest != digest,
@@ -50,10 +50,10 @@ impl Unchanged {
     }
 
     /// Stores a file in its current state. A file that cannot be read has no content to store.
-    pub(super) fn look_at(&self, work: &Workspace, path: &str) {
+    pub(super) fn store(&self, work: &Workspace, path: &str) {
         if let Ok(Some((file, mark))) = input(work, path, MAX_SHOWN) {
             let digest = CachedPasses::input(&file, &Sha256::digest(&file.content));
-            self.saw(path, mark, digest, file.content.len() as u64);
+            self.store_digest(path, mark, digest, file.content.len() as u64);
         }
     }
 
@@ -92,13 +92,13 @@ pub(super) fn input(
 ) -> Result<Option<(FileInput, Option<FileStamp>)>, WorkspaceError> {
     let mut file = FileInput::new(path, Vec::new());
     let mut is_direct = true;
-    let read = match work.read_sighted(path, max) {
+    let read = match work.read_with_stat(path, max) {
         Err(WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
             // If one of the folders of the path is a symlink, the path has no target of its own.
             Ok(target) => {
                 file.link_target = work.link_target(path).ok();
                 is_direct = false;
-                work.read_sighted(&target, max)
+                work.read_with_stat(&target, max)
             }
             Err(WorkspaceError::BadLink { how: BadLink::Nowhere, .. }) if work.link_target(path).is_ok() => {
                 file.link_target = work.link_target(path).ok();
@@ -110,9 +110,9 @@ pub(super) fn input(
         other => other,
     };
     match read {
-        Ok((content, sight)) => {
-            let mark = sight.mark.proof().filter(|_| is_direct);
-            Ok(Some((FileInput { content, executable: sight.executable, ..file }, mark)))
+        Ok((content, stat)) => {
+            let mark = stat.mark.proof().filter(|_| is_direct);
+            Ok(Some((FileInput { content, executable: stat.executable, ..file }, mark)))
         }
         // For example a submodule, whose files have their own paths.
         Err(WorkspaceError::WrongKind(FileKind::Directory)) => Ok(None),
@@ -137,7 +137,7 @@ mod tests {
         let work = Workspace::open(root).expect("a workspace");
         let unchanged = Unchanged::default();
         for path in ["a", "b", "link"] {
-            unchanged.look_at(&work, path);
+            unchanged.store(&work, path);
         }
         change(root, &unchanged);
         let confirmed = unchanged.confirm(&work);
@@ -163,7 +163,7 @@ mod tests {
             symlink("b", root.join("link")).expect("a link");
         };
         assert_eq!(told(elsewhere), "changed after it was checked: `link`");
-        let twice = |_: &std::path::Path, unchanged: &Unchanged| unchanged.saw("a", None, [0; 32], 1);
+        let twice = |_: &std::path::Path, unchanged: &Unchanged| unchanged.store_digest("a", None, [0; 32], 1);
         assert_eq!(told(twice), "changed after it was checked: `a`", "judged again with other bytes");
     }
 

@@ -299,7 +299,7 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     let finding = |path: &String| Finding {
         place: Some(Place { path: path.clone(), line: None, column: None, end_line: None, end_column: None }),
         category: Category::Manual,
-        hint: Some("have a person review it; `gate skip` records the decision".to_owned()),
+        hint: Some("ask a person to review it; `gate skip` records the decision".to_owned()),
         ..Finding::new("policy.touched", Level::Error, "the change touches the policy")
     };
     let mut findings: Vec<Finding> = touched.iter().take(MOST).map(finding).collect();

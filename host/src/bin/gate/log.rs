@@ -1,4 +1,4 @@
-//! `gate log`: the entries of the ledger.
+//! `gate log`: shows the entries of the ledger.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
@@ -140,7 +140,7 @@ fn show(out: &mut impl Write, entries: &[Entry], command: &LogArgs, verbose: boo
     Ok(())
 }
 
-/// The month, the day and the time of an entry; in full with `-v`.
+/// Returns the month, the day and the time of an entry; in full with `-v`.
 pub(crate) fn time(entry: &Entry, verbose: bool) -> String {
     match (entry.at.get(5..10), entry.at.get(11..19)) {
         (Some(day), Some(time)) if !verbose => format!("{day} {time}"),
@@ -148,7 +148,7 @@ pub(crate) fn time(entry: &Entry, verbose: bool) -> String {
     }
 }
 
-/// The task, and as much of the identifier of the run as other commands need; everything with `-v`.
+/// Returns the task, and as much of the identifier of the run as other commands need; everything with `-v`.
 fn labels(entry: &Entry, verbose: bool) -> String {
     let gatehost::ledger::Labels { gate, task, run, .. } = &entry.labels;
     let label = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!("  {name} {value}") };

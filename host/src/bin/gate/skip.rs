@@ -112,8 +112,8 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
             let filter = Filter { task: task.clone(), last: Some(1), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
             let task = task.as_deref().unwrap_or_default();
             ledger.entries(&filter)?.pop().ok_or_else(|| {
-                Error::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
-                    .hint("an override covers the files of a run: `gate run` first".to_owned())
+                Error::usage(format_args!("the ledger has no run of the task `{}`", clean_line(task, 200)))
+                    .hint("an override covers the files of a run; run `gate run` first".to_owned())
             })?
         }
     };

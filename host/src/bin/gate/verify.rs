@@ -1,4 +1,4 @@
-//! `gate verify`: was this tree passed by this policy? Nothing runs.
+//! `gate verify`: looks up whether this policy passed this tree. Nothing runs.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};

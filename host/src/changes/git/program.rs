@@ -14,7 +14,7 @@
 //! - the environment: only the variables that locate the repository, its index and the user's configuration;
 //! - files that git reads as a whole must be regular files of a plausible size (`layout.rs`).
 
-use super::child_io::{ChildOutput, attend};
+use super::child_io::{ChildOutput, communicate};
 use super::id::ObjectFormat;
 use super::layout::Layout;
 use super::object_files::{self, ObjectFiles};
@@ -101,13 +101,13 @@ pub(super) struct Git {
 impl Git {
     /// Returns the root of the working tree that git finds from `folder`.
     pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, ChangesError> {
-        let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
+        let answer = Self::unopened(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Opens git in the working tree `root`. Refused if git would use another one.
     pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
-        Self::opened(Self::unknowing(root, environment)?)
+        Self::opened(Self::unopened(root, environment)?)
     }
 
     /// Opens git in a repository inside or around that of the environment; `None` if there is none.
@@ -119,7 +119,7 @@ impl Git {
         };
         let variables = environment.variables().filter(|(name, _)| is_meant(name));
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let git = Self::unknowing(root, &environment)?;
+        let git = Self::unopened(root, &environment)?;
         if !git.layout.is_plausible() {
             return Ok(None);
         }
@@ -175,7 +175,7 @@ impl Git {
         Ok(git)
     }
 
-    fn unknowing(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
+    fn unopened(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
         let path = environment.get("PATH").unwrap_or_default();
         let program = search_path::find_program("git", path, root).ok_or(ChangesError::NoGit)?;
         let path = search_path::outside(path, root);
@@ -220,8 +220,7 @@ impl Git {
         listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
     ) -> Result<ChildOutput<T>, ChangesError> {
         let child = self.spawn(arguments)?;
-        let said = attend(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))?;
-        Ok(said)
+        communicate(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))
     }
 
     /// Starts git with pipes.

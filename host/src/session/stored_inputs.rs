@@ -36,7 +36,7 @@ pub(crate) struct RunInputs {
 }
 
 impl RunInputs {
-    pub(crate) fn said(submission: &Submission) -> Value {
+    pub(crate) fn submission_value(submission: &Submission) -> Value {
         serde_json::to_value(submission).unwrap_or_default()
     }
 
