@@ -183,6 +183,7 @@ fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop
             break;
         }
     }
+    lines.watcher.written()?;
     Ok(ExitCode::from(code))
 }
 
@@ -198,7 +199,7 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     request.gate.clone_from(&command.gate);
     request.models = run::model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
     request.use_cache = !command.no_cache;
-    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
+    request.ledger = if command.no_ledger { LedgerUse::Unrecorded } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());
     wanted.feedback_on_stdin = command.stdin;
     wanted.budgets.max_bounces = command.max_bounces;
