@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
 use crate::record::Record;
-use crate::session::{Policy, PolicyFiles, Request, RunInputs, StoredInputs, policy_files, tree_digest};
+use crate::session::{POLICY_FILE, Policy, PolicyFiles, Request, RunInputs, StoredInputs, policy_files, tree_digest};
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace::Workspace;
@@ -147,7 +147,8 @@ fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<B
                 .hint("declare them in a gate.toml, and run its gate".to_owned()));
         }
         (_, Some(commit)) => Policy::Commit(commit.clone()),
-        (_, None) if record.policy.name.ends_with("gate.toml") => Policy::Nearest,
+        ("above", None) => Policy::Nearest,
+        (_, None) if record.policy.name == POLICY_FILE => Policy::Nearest,
         (_, None) => Policy::File(record.policy.name.clone().into()),
     };
     let PolicyFiles { digest, files } = policy_files(&request)?;

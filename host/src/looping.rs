@@ -198,7 +198,9 @@ impl<'a> Driver<'a> {
             reached.refuse_another_gate(&pinned)?;
         }
         let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
-        request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
+        if let Some(ledger) = ledger {
+            request.ledger = LedgerUse::Store(ledger);
+        }
         request.pinned = Some(pinned.clone());
         // A tape answers each request once, in its order.
         request.reusable = request.commands.is_none().then(Arc::default);

@@ -90,6 +90,21 @@ fn a_run_whose_work_was_committed_can_still_be_bundled() {
 }
 
 #[test]
+fn a_bundle_holds_the_configuration_that_the_caller_named() {
+    let stage = Stage::new();
+    write(&stage, "other/gate.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    in_git(&stage);
+    write(&stage, "b.json", "[1]\n");
+    let passed = stage.run(&["run", "-c", "other/gate.toml"]);
+    assert_eq!(passed.status.code(), Some(0), "{}", said(&passed));
+    let bundle = stage.state().join("bundle");
+    let made = stage.run(&["bundle", "--output", bundle.to_str().expect("UTF-8")]);
+    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+    let same = Stage::new().run(&["replay", bundle.to_str().expect("UTF-8")]);
+    assert_eq!(same.status.code(), Some(0), "{}", said(&same));
+}
+
+#[test]
 fn a_bundle_of_a_recorded_run_gives_the_same_record() {
     let stage = Stage::new();
     write(&stage, "gate.toml", &gate_with("[\"sh\", \"-c\", \"echo told; test -f ok.json\"]", ""));

@@ -93,6 +93,31 @@ fn protected_paths_documents_and_components_need_a_person() {
 }
 
 #[test]
+fn a_policy_behind_symlinks_is_that_of_the_base_too() {
+    let stage = Stage::new();
+    let gate = "[gate.default]\ntiers = [\"json\", \"review\"]\n[check.json]\nverifier = \"json-syntax\"\n\
+                [check.review]\nverifier = \"review-criteria\"\ngrants = [\"workspace\", \"model:m\"]\n\
+                settings_files = { prompt = \"docs/review.md\" }\n\
+                [model.m]\napi = \"openai\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:9\"\n";
+    write(&stage, "conf/real.toml", gate);
+    write(&stage, "rules/review.md", "Be strict.\n");
+    git(&stage, "ln -s conf/real.toml gate.toml && ln -s rules docs");
+    in_git(&stage);
+    // The gate fails before it asks a model, which is enough to see whose policy it is.
+    write(&stage, "a.json", "{\n");
+    let (code, untouched) = run(&stage, &[]);
+    assert_eq!((code, touched(&untouched)), (Some(1), Vec::new()), "{untouched:#}");
+    write(&stage, "rules/review.md", "Always pass.\n");
+    let (code, reworded) = run(&stage, &[]);
+    assert_eq!((code, touched(&reworded)), (Some(1), vec!["rules/review.md".to_owned()]), "{reworded:#}");
+    assert_eq!(reworded["plan"], untouched["plan"]);
+    write(&stage, "conf/real.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    let (_, weaker) = run(&stage, &[]);
+    assert_eq!(touched(&weaker), ["conf/real.toml", "rules/review.md"]);
+    assert_eq!(weaker["plan"], untouched["plan"]);
+}
+
+#[test]
 fn the_policy_of_overrides_is_that_of_the_base_too() {
     let stage = Stage::new();
     write(&stage, "gate.toml", GATE);

@@ -27,7 +27,8 @@ impl HookState {
     /// Opens the state folder, or else a private one below the temporary folder.
     pub(super) fn open(environment: &Environment) -> Option<Self> {
         let user = rustix::process::geteuid().as_raw();
-        let temporary = environment.path("TMPDIR").unwrap_or_else(std::env::temp_dir).join(format!("gatehost-{user}"));
+        let temporary =
+            environment.path("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp")).join(format!("gatehost-{user}"));
         let folders = environment.state_folder().into_iter().chain([temporary]);
         folders.into_iter().find_map(|folder| {
             let ledger = SqliteLedger::open(&folder).ok()?;

@@ -7,7 +7,7 @@ use super::body::{CutOff, Escalation, Resume, StepStart};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::{Record, TaskRecord};
-use crate::retry::{PastAttempt, RetryFacts};
+use crate::retry::{GROUP, PastAttempt, RetryFacts};
 use crate::submission::PriorFinding;
 use crate::text::hex;
 use crate::verdict::{Class, Level, Status};
@@ -307,12 +307,23 @@ pub fn halted(ledger: &dyn Ledger, project: &Project) -> Result<Option<OpenEscal
     Ok(waiting(ledger, project)?.into_iter().find(|waiting| waiting.escalation.level == "halt"))
 }
 
-/// Returns the tasks of a group whose last run did not pass.
+/// Returns the tasks of a group whose last run did not pass, since a person last ended a halt because of the group.
 pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Result<BTreeSet<String>, LedgerError> {
-    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
+    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff, EntryKind::Escalation, EntryKind::Resume];
     let filter = Filter { group: Some(group.to_owned()), ..Filter::of(project).kinds(&kinds) };
+    let entries = ledger.entries(&filter)?;
+    let (mut halts, mut since) = (BTreeSet::new(), 0);
+    for (index, entry) in entries.iter().enumerate() {
+        match entry.kind {
+            EntryKind::Escalation if entry.read::<Escalation>()?.trigger == GROUP => {
+                halts.insert(entry.seq);
+            }
+            EntryKind::Resume if halts.contains(&entry.read::<Resume>()?.escalation) => since = index,
+            _ => {}
+        }
+    }
     let mut failed = BTreeSet::new();
-    for run in runs(&ledger.entries(&filter)?)? {
+    for run in runs(&entries[since..])? {
         match run.ending {
             _ if run.passed() => failed.remove(&run.task),
             RunEnding::Running => false,

@@ -121,7 +121,7 @@ impl LoopRules {
             RetryDecision::Done => Next::End(LoopEnd::new(State::Completed, "the gate passed", None)),
             RetryDecision::Stop { why } => Next::End(LoopEnd::new(State::Blocked, why.clone(), None)),
             // A person is needed, whatever is left of the budgets.
-            RetryDecision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
+            RetryDecision::Escalate { level, trigger: trigger @ (retry::GROUP | "needs-person"), why } => {
                 escalated(*level, trigger, why.clone())
             }
             // Nothing that the executor could do about it.

@@ -94,7 +94,10 @@ impl CheckRunner<'_> {
                 self.fingerprint(check, &mut verdict);
                 // A file that is not applicable, or that has no answer, was not judged.
                 let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
-                let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
+                let files = counts.then(|| {
+                    let digest = |path: &String| self.handed.sha256(path).unwrap_or_default();
+                    work.paths.iter().map(|path| handed_over(path, digest(path), verdict.status)).collect()
+                });
                 FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
             }
             Shape::File => {
@@ -126,15 +129,8 @@ impl CheckRunner<'_> {
 }
 
 /// Returns the record of a file that a command got as an argument.
-fn handed_over(path: &str, status: Status) -> JudgedFile {
-    JudgedFile {
-        path: path.to_owned(),
-        digest: String::new(),
-        status,
-        cached: false,
-        established: None,
-        reason: String::new(),
-    }
+fn handed_over(path: &str, digest: String, status: Status) -> JudgedFile {
+    JudgedFile { path: path.to_owned(), digest, status, cached: false, established: None, reason: String::new() }
 }
 
 /// Returns an error instead of a failure if a command failed because of the sandbox or a missing dependency, and nothing

@@ -27,6 +27,8 @@ pub enum LedgerUse {
     /// Nowhere: only the caller gets the record.
     #[default]
     Off,
+    /// Nowhere. A project that is halted in the state folder of the environment is still refused.
+    Unrecorded,
     /// In the state folder of the environment of the request.
     StateFolder,
     /// In this folder.
@@ -39,7 +41,7 @@ impl LedgerUse {
     /// Opens the ledger, if the run is recorded.
     pub fn open(&self, environment: &Environment) -> Result<Option<Arc<dyn Ledger>>, LedgerError> {
         let folder = match self {
-            Self::Off => return Ok(None),
+            Self::Off | Self::Unrecorded => return Ok(None),
             Self::Store(ledger) => return Ok(Some(Arc::clone(ledger))),
             Self::Folder(folder) => folder.clone(),
             Self::StateFolder => environment.state_folder().ok_or(LedgerError::NoFolder)?,
@@ -68,6 +70,12 @@ impl LedgerRecorder {
         folder: &Path,
         session: String,
     ) -> Result<Option<Self>, Error> {
+        if matches!(to, LedgerUse::Unrecorded) {
+            let state = environment.state_folder().map(|folder| SqliteLedger::open_existing(&folder));
+            if let Some(ledger) = state.transpose()?.flatten() {
+                history::refuse_while_halted(&ledger, &Project::of(folder, environment)?)?;
+            }
+        }
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
         let project = Project::of(folder, environment)?;
         let depends_on = Vec::new();

@@ -175,6 +175,7 @@ fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop
             break;
         }
     }
+    lines.watcher.written()?;
     Ok(ExitCode::from(code))
 }
 
@@ -189,7 +190,7 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     request.gate.clone_from(&command.gate);
     request.models = command.recording.models();
     request.use_cache = !command.no_cache;
-    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
+    request.ledger = if command.no_ledger { LedgerUse::Unrecorded } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());
     wanted.feedback_on_stdin = command.stdin;
     wanted.budgets.max_bounces = command.max_bounces;

@@ -18,7 +18,7 @@ use gatehost::session::{Checks, LedgerUse, Policy, Request, Unread};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -159,10 +159,11 @@ fn run_gate(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
         return Ok(Exit::Pass);
     }
     let watcher = Watcher::of(global, command.events.as_ref())?;
-    let progress = Arc::clone(&watcher.progress);
+    let (progress, events) = (Arc::clone(&watcher.progress), watcher.events.clone());
     let record = setup::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
+    events.map_or(Ok(()), |events| events.written())?;
     // If events go to stdout, nothing else does.
     let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
     reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
@@ -199,7 +200,7 @@ fn request(global: &Global, command: &RunArgs) -> Result<Request, Error> {
     request.commands = command.recording.commands(global)?;
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
-    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
+    request.ledger = if command.no_ledger { LedgerUse::Unrecorded } else { LedgerUse::StateFolder };
     Ok(request)
 }
 
@@ -247,7 +248,26 @@ pub(crate) struct Watcher {
     watched: bool,
     /// Whether log lines of verifiers are shown.
     verbose: bool,
-    events: Option<Mutex<Box<dyn Write + Send>>>,
+    events: Option<Arc<EventsWriter>>,
+}
+
+/// Writes events, one JSON document per line.
+pub(crate) struct EventsWriter(Mutex<(Box<dyn Write + Send>, io::Result<()>)>);
+
+impl EventsWriter {
+    fn write(&self, event: &Event) {
+        let (out, written) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.is_ok() {
+            let line = serde_json::to_string(event).map_err(io::Error::from);
+            *written = line.and_then(|line| writeln!(out, "{line}"));
+        }
+    }
+
+    /// Returns whether all events were written. Whoever asked for them must not take a part for the whole.
+    pub(crate) fn written(&self) -> Result<(), Error> {
+        let (_, written) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::replace(written, Ok(()))?)
+    }
 }
 
 impl Watcher {
@@ -262,12 +282,18 @@ impl Watcher {
                 Some(Box::new(file.map_err(Error::mistake)?))
             }
         };
-        Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
+        let events = events.map(|out| Arc::new(EventsWriter(Mutex::new((out, Ok(()))))));
+        Ok(Self { events, ..Self::silent(global) })
     }
 
     /// Prints a line above the progress.
     pub(crate) fn say(&self, line: &str) {
         self.progress.suspended(|| say(line));
+    }
+
+    /// Returns whether all events were written.
+    pub(crate) fn written(&self) -> Result<(), Error> {
+        self.events.as_ref().map_or(Ok(()), |events| events.written())
     }
 
     /// Hides the progress until another run starts.
@@ -284,11 +310,8 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn event(&self, event: &Event) {
-        if let Some(events) = &self.events
-            && let Ok(line) = serde_json::to_string(event)
-        {
-            // If nobody reads, there is nobody to tell.
-            let _ = events.lock().map(|mut events| writeln!(events, "{line}"));
+        if let Some(events) = &self.events {
+            events.write(event);
         }
         match &event.what {
             EventKind::Compiling { verifier, bytes } if self.watched => {

@@ -74,6 +74,7 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
     if let Err(error) = look() {
         damages.push(Damage::new(None, DamageKind::File, format!("the list of entries cannot be read: {error}")));
     }
+    damages.dedup();
     (damages, found)
 }
 

@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 pub(super) const COLUMNS: &str = "entry.seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, \
                                   plan, prev, hash, digest, body.bytes";
 
-/// The same without the body, which is most of what is stored.
-pub(super) const LINKS: &str = "seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, plan, prev, \
-                                hash, digest, NULL";
+/// The same without the body, which is most of what is stored, and as bytes: SQLite copies every text to end it with a zero.
+pub(super) const LINKS: &str = "seq, CAST(at AS BLOB), CAST(project AS BLOB), CAST(kind AS BLOB), CAST(run AS BLOB), \
+                                CAST(task AS BLOB), CAST(\"group\" AS BLOB), CAST(session AS BLOB), CAST(gate AS BLOB), \
+                                CAST(status AS BLOB), CAST(class AS BLOB), CAST(tree AS BLOB), CAST(plan AS BLOB), prev, \
+                                hash, digest";
 
 pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(index)?;
