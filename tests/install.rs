@@ -5,6 +5,7 @@ use gatehost::hook::{AgentHost, sample};
 use gatehost::install;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -118,6 +119,51 @@ fn git_refuses_what_the_gate_refuses_and_earlier_hooks_still_run() {
     work.must("gate", &["uninstall", "git"]);
     assert!(work.read(".git/hooks/pre-commit").contains("earlier hook"));
     assert_eq!(work.read(".git/hooks/pre-push"), "");
+}
+
+/// What `gate init` puts into the gate `push` runs with `gate run push` and before a push, and not at a commit.
+#[test]
+fn the_tests_that_init_finds_run_before_a_push() {
+    let work = Work::new();
+    // A stand-in, so that the test needs no `make`.
+    let tools = work.home.path().join("tools/bin");
+    fs::create_dir_all(&tools).expect("a folder");
+    fs::write(tools.join("make"), "#!/bin/sh\nexec sh ./tests.sh\n").expect("written");
+    fs::set_permissions(tools.join("make"), fs::Permissions::from_mode(0o755)).expect("set");
+    let script = |script: &str| {
+        let script = format!("PATH={}:$PATH; {script}", tools.display());
+        work.run("sh", &["-c", &script.replace("gate ", &format!("{} ", env!("CARGO_BIN_EXE_gate")))])
+    };
+    work.write("Makefile", "test:\n\tsh ./tests.sh\n");
+    work.write("tests.sh", "exit 0\n");
+    work.write("a.json", "{}");
+    let (code, said) = script("gate init");
+    assert!(code == Some(0) && said.contains("`make test`") && said.contains("in the gate `push`"), "{said}");
+    work.must("git", &["add", "."]);
+    work.must("git", &["commit", "-qm", "with a gate"]);
+    let (code, said) = script("gate run push --all-files -v");
+    assert!(code == Some(0) && said.contains("pass        tests"), "{said}");
+    // Tests that fail do not stop a commit, and stop a push.
+    work.must("gate", &["install", "git"]);
+    work.write("tests.sh", "echo broken; exit 1\n");
+    let (code, said) = script("git commit -qam 'the tests fail'");
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = script("gate run push --all-files");
+    assert!(code == Some(1) && said.contains("fail        tests"), "{said}");
+    let remote = work.home.path().join("remote.git");
+    work.must("git", &["init", "-q", "--bare", &remote.to_string_lossy()]);
+    let push = format!("git push -q {} HEAD:refs/heads/new", remote.display());
+    let (code, said) = script(&push);
+    assert!(code != Some(0) && said.contains("fail        tests"), "{said}");
+    // They are the second tier.
+    work.write("a.json", "{,}");
+    let (code, said) = script("gate run push --all-files");
+    assert!(code == Some(1) && said.contains("not reached tests") && !said.contains("fail        tests"), "{said}");
+    work.write("a.json", "{}");
+    work.write("tests.sh", "exit 0\n");
+    assert_eq!(script("git commit -qam repaired").0, Some(0));
+    let (code, said) = script(&push);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

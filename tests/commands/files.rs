@@ -70,7 +70,7 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
 }
 
 /// Files that no command may read, although their folder has programs in `PATH`, or toolchains.
-const SECRETS: [&str; 12] = [
+const SECRETS: [&str; 15] = [
     ".ssh/id",
     ".aws/credentials",
     ".netrc",
@@ -83,6 +83,9 @@ const SECRETS: [&str; 12] = [
     ".dotnet/corefx/cryptography/x509stores/my/key.pfx",
     ".local/share/uv/credentials/credentials.toml",
     ".npm-global/etc/npmrc",
+    ".fly/share/app/credentials.json",
+    ".fly/lib/node_modules/a/.npmrc",
+    "sites/lib/python/auth.json",
 ];
 
 /// Not a test: has a home with secrets, and looks from within a command.
@@ -134,7 +137,8 @@ fn e8_secrets_are_not_visible() {
     let tool = write(".fly/bin/tool", "#!/bin/sh\n. \"${0%/bin/tool}/lib/tool.sh\"\n");
     fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).expect("set");
     write(".fly/lib/tool.sh", "echo it runs\n");
-    let folders = [".fly/bin", ".pulumi/bin", ".docker/bin", ".deno/bin", ".dotnet", ".local/share/uv"];
+    write("sites/bin/site", "");
+    let folders = ["sites/bin", ".fly/bin", ".pulumi/bin", ".docker/bin", ".deno/bin", ".dotnet", ".local/share/uv"];
     let own = folders.map(|folder| home.path().join(folder));
     let system = env::var_os("PATH").expect("a search path");
     let search = env::join_paths(own.into_iter().chain(env::split_paths(&system))).expect("a search path");

@@ -156,7 +156,7 @@ const CREDENTIALS: &[&str] = &[
     ".pulumi/credentials.json",
 ];
 
-/// File names of credentials, in any folder of a home.
+/// File names of credentials, in any folder that is not part of the system.
 const CREDENTIAL_NAMES: &[&str] = &[
     ".credentials",
     ".credentials.json",
@@ -168,13 +168,20 @@ const CREDENTIAL_NAMES: &[&str] = &[
     ".pypirc",
     "_netrc",
     "access_token",
+    "access_tokens.db",
+    "application_default_credentials.json",
     "auth.json",
     "auth.toml",
     "credentials",
+    "credentials.db",
     "credentials.json",
     "credentials.toml",
     "credentials.yaml",
     "credentials.yml",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
     "token",
     "token.json",
 ];
@@ -227,7 +234,11 @@ impl Mounts {
         for folder in env::split_paths(search).filter(|folder| folder.is_absolute()) {
             seen.programs(&folder);
         }
-        for pointer in POINTERS.iter().filter_map(|name| environment.path(name)) {
+        for (name, pointer) in POINTERS.iter().filter_map(|name| Some((name, environment.path(name)?))) {
+            // A virtual environment belongs to a project, and may contain whatever that put there.
+            if *name == "VIRTUAL_ENV" {
+                seen.find_credentials(&pointer);
+            }
             seen.read(&pointer);
         }
         let work = match command.workspace {
@@ -266,6 +277,8 @@ struct MountsBuilder<'a> {
     links: BTreeMap<PathBuf, PathBuf>,
     own: Vec<(PathBuf, PathBuf)>,
     files: Vec<(PathBuf, String)>,
+    /// Credentials deep inside folders that are visible.
+    credentials: BTreeSet<PathBuf>,
     /// Paths that are kept although a parent has the same access.
     pinned: BTreeSet<PathBuf>,
     hidden: Vec<Private>,
@@ -285,17 +298,23 @@ impl MountsBuilder<'_> {
         true
     }
 
-    /// Makes a real path readable, except for credentials in a home folder.
+    /// Makes a real path readable, except for credentials. What is part of the system is for everybody.
     fn show(&mut self, real: PathBuf) {
-        let Some(home) = self.home.filter(|home| real.starts_with(home)) else {
+        if is_system(&real, self.home) {
             return self.place(real, MountAccess::Read);
-        };
-        if is_credential(&real, home) {
+        }
+        let home = self.home;
+        if self.credentials.contains(&real) || is_credential(&real, home) {
             return;
         }
-        let below = |path: &&str| home.join(path).starts_with(&real) && home.join(path).exists();
+        let below = |path: &&str| {
+            let path = home.map(|home| home.join(path));
+            path.is_some_and(|path| path.starts_with(&real) && path.exists())
+        };
+        // Paths are sorted by their parts, so the first one from here on is below, if any is.
+        let deep = self.credentials.range(real.clone()..).next().is_some_and(|path| path.starts_with(&real));
         let entries = || fs::read_dir(&real).into_iter().flatten().flatten();
-        if !CREDENTIALS.iter().any(below) && !entries().any(|entry| is_credential(&entry.path(), home)) {
+        if !deep && !CREDENTIALS.iter().any(below) && !entries().any(|entry| is_credential(&entry.path(), home)) {
             return self.place(real, MountAccess::Read);
         }
         for entry in entries().collect::<Vec<_>>() {
@@ -308,6 +327,28 @@ impl MountsBuilder<'_> {
                 }
                 Ok(_) => self.show(entry.path()),
                 Err(_) => {}
+            }
+        }
+    }
+
+    /// Remembers the credentials anywhere below a folder, so that it becomes readable without them. Folders that are visible
+    /// already, such as those of known toolchains, stay as they are.
+    fn find_credentials(&mut self, folder: &Path) {
+        let Ok(real) = folder.canonicalize() else { return };
+        let mut folders = vec![real];
+        while let Some(folder) = folders.pop() {
+            // Neither a home nor what is above one becomes visible.
+            let is_above = folder.parent().is_none() || self.home.is_some_and(|home| home.starts_with(&folder));
+            if is_above || is_system(&folder, self.home) || self.access(&folder).is_some() {
+                continue;
+            }
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    // Packages have folders with such names, and code in them.
+                    Ok(_) if has_credential_name(&entry.path()) => drop(self.credentials.insert(entry.path())),
+                    _ => {}
+                }
             }
         }
     }
@@ -370,6 +411,7 @@ impl MountsBuilder<'_> {
 
     /// Makes a folder of programs readable, and the folders next to it that they need.
     fn programs(&mut self, folder: &Path) {
+        self.find_credentials(folder);
         self.read(folder);
         let Some(above) = folder.parent().filter(|above| *above != Path::new("/")) else { return };
         // A folder above a home, or one that many programs share, does not belong to one installation.
@@ -384,10 +426,12 @@ impl MountsBuilder<'_> {
             return;
         }
         for name in beside {
+            self.find_credentials(&above.join(name));
             self.read(&above.join(name));
         }
         // The sources of Go's own packages are part of the toolchain; sources in other folders are somebody's work.
         if above.join("pkg/tool").is_dir() || above.join("src/runtime").is_dir() {
+            self.find_credentials(&above.join("src"));
             self.read(&above.join("src"));
         }
     }
@@ -407,10 +451,19 @@ impl MountsBuilder<'_> {
     }
 }
 
-/// Returns whether a path in `home` is known to contain credentials.
-fn is_credential(path: &Path, home: &Path) -> bool {
-    CREDENTIALS.iter().any(|credential| path == home.join(credential))
-        || path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))
+/// Returns whether a path is part of the system, unless it is in a home folder.
+fn is_system(path: &Path, home: Option<&Path>) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system)) && !home.is_some_and(|home| path.starts_with(home))
+}
+
+/// Returns whether a path is known to contain credentials.
+fn is_credential(path: &Path, home: Option<&Path>) -> bool {
+    home.is_some_and(|home| CREDENTIALS.iter().any(|credential| path == home.join(credential)))
+        || has_credential_name(path)
+}
+
+fn has_credential_name(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))
 }
 
 #[cfg(test)]
@@ -502,11 +555,24 @@ mod tests {
             ".nvm/.npmrc",
             ".cargo/config.toml",
             "tool/auth.json",
+            "tool/lib/node_modules/a/.npmrc",
+            "tool/share/app/deep/er/credentials.json",
+            "tool/share/keys/id_ed25519",
+            "tool/libexec/token",
             "go/src/mine.go",
         ];
         let programs = [".fly/bin/fly", ".pulumi/bin/pulumi", ".docker/bin/docker", ".deno/bin/deno", "tool/bin/tool"];
-        let others =
-            [".dotnet/dotnet", ".dotnet/sdk/a", ".local/share/uv/tools/a", ".npm-global/lib/a", ".nvm/a", "go/pkg/a"];
+        let others = [
+            ".dotnet/dotnet",
+            ".dotnet/sdk/a",
+            ".local/share/uv/tools/a",
+            ".npm-global/lib/a",
+            ".nvm/a",
+            "go/pkg/a",
+            "tool/lib/node_modules/a/index.js",
+            "tool/lib/node_modules/b/credentials/index.js",
+            "tool/share/app/deep/er/data",
+        ];
         secrets.iter().chain(&programs).chain(&others).for_each(|path| make(path));
         let mut seen = MountsBuilder { home: Some(&home), ..MountsBuilder::default() };
         seen.toolchains(&Environment::default());

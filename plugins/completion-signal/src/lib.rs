@@ -9,7 +9,7 @@
 //! - at the start of a longer sentence ("is what I will say tomorrow"),
 //! - in a code block, a quotation, an HTML element or a comment.
 //!
-//! If the claim says before the signal that the work is not complete, the verifier abstains (`opposite.rs`).
+//! If the claim says before or after the signal that the work is not complete, the verifier abstains (`opposite.rs`).
 
 mod opposite;
 
@@ -52,42 +52,44 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
         Some(text) if text.trim().is_empty() => {
             Finding::error("empty-claim", format!("the claim is empty; expected the line `{signal}`"))
         }
-        Some(text) => match says(&gatehost_page::shown(text), signal) {
-            Some((Ok(()), before)) => {
-                return match opposite::said_before(before) {
-                    Some(line) => Verdict::abstain(format!(
-                        "the claim says `{signal}`, but before it that the work may not be complete: {}",
-                        one_line(&line)
-                    )),
-                    None => Verdict::pass(),
-                };
-            }
-            Some((Err(before), _)) => Finding::error(
-                "signal-not-alone",
-                format!("the claim says `{signal}` next to words that contradict it: {}", one_line(&before)),
-            ),
-            None if text.contains(signal) => Finding::error(
-                "signal-not-alone",
-                format!(
-                    "the claim mentions `{signal}`, but not on a line of its own outside quotations and code blocks"
+        Some(text) => {
+            let page = gatehost_page::shown(text);
+            match says(&page, signal) {
+                Some(Ok(())) => {
+                    return match opposite::said(&page) {
+                        Some(line) => Verdict::abstain(format!(
+                            "the claim says `{signal}`, but also that the work may not be complete: {}",
+                            one_line(&line)
+                        )),
+                        None => Verdict::pass(),
+                    };
+                }
+                Some(Err(before)) => Finding::error(
+                    "signal-not-alone",
+                    format!("the claim says `{signal}` next to words that contradict it: {}", one_line(&before)),
                 ),
-            ),
-            None => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
-        },
+                None if text.contains(signal) => Finding::error(
+                    "signal-not-alone",
+                    format!(
+                        "the claim mentions `{signal}`, but not on a line of its own outside quotations and code blocks"
+                    ),
+                ),
+                None => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
+            }
+        }
     };
     let hint = format!("when the task is complete, end with a line that is exactly `{signal}`");
     Verdict::fail("no explicit completion signal", vec![finding.hint(hint)])
 }
 
-/// Whether a page says the signal, and the lines before its first occurrence; an error is the line that takes it back.
-fn says<'p>(page: &'p [Shown], signal: &str) -> Option<(Result<(), String>, &'p [Shown])> {
-    let mut lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal)).peekable();
-    let first = *lines.peek()?;
+/// Whether a page says the signal; an error is the line that takes it back.
+fn says(page: &[Shown], signal: &str) -> Option<Result<(), String>> {
+    let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
     let said = lines.map(|at| {
         let taken_back = taken_back(&page[..at], &page[at]).or_else(|| gone_on(&page[at + 1..]));
         taken_back.map_or(Ok(()), Err)
     });
-    Some((said.reduce(|best, next| best.or(next))?, &page[..first]))
+    said.reduce(|best, next| best.or(next))
 }
 
 /// Whether a line is the signal and nothing else, in the author's own words.
@@ -111,9 +113,11 @@ const DOUBTS: &str = "not cannot never no nobody nothing nor without if when onc
 /// The line before, where it goes on in this one, or introduces it, and turns it into something else.
 fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
     let last = before.iter().rfind(|row| !row.is_blank() && row.visibility != Visibility::Hidden)?;
-    let text = last.text();
+    let text = gatehost_page::folded(&last.text());
     let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
-    if sentence.ends_with(['.', '!', '?', '…', '|']) {
+    // "This is not…" goes on.
+    let sentence = sentence.trim_end_matches('…').trim_end_matches("...");
+    if sentence.ends_with(['.', '!', '?', '|']) {
         return None;
     }
     // Below a list, a line that is not indented is meant to be none of it.
@@ -207,6 +211,10 @@ mod tests {
             (Some("TASK_COMPLETE\nis what I cannot say yet."), "signal-not-alone"),
             (Some("TASK_COMPLETE\n\nwould be a lie."), "signal-not-alone"),
             (Some("TASK_COMPLETE\n? I doubt it."), "signal-not-alone"),
+            (Some("This is not…\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is not...\n\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is n\u{43e}t\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is ｎｏｔ\nTASK_COMPLETE"), "signal-not-alone"),
         ] {
             let verdict = judge(claim, "TASK_COMPLETE");
             assert_eq!(<TheVerifier as SubmissionVerifier>::ABOUT.undeclared(&verdict), [""; 0]);
@@ -232,9 +240,31 @@ mod tests {
             "I will say the word below when I am done.",
             "I was told to end with the line below.",
             "> This task is not complete.\nthis is not done.",
+            "Not complete.",
+            "NOT DONE",
+            "- Not yet finished!",
+            "Status: incomplete",
+            "**Status:** not complete",
+            "Status: blocked",
+            "Result: failed",
+            "I gave up.",
+            "I have failed.",
+            "The task failed.",
+            "I could not do it.",
+            "Nope.",
+            "Not really.",
+            "The work is only half done.",
+            "I still need to fix the tests.",
+            "Tests fail.",
+            "2 tests are failing.",
+            "The following is a lie:",
+            "The following is not true.",
+            "Ignore the next line.",
         ] {
-            let verdict = judge(Some(&format!("{before}\n\nTASK_COMPLETE\n")), "TASK_COMPLETE");
-            assert_eq!(verdict.status, Status::Abstain, "{before}: {verdict:?}");
+            for claim in [format!("{before}\n\nTASK_COMPLETE\n"), format!("TASK_COMPLETE\n\n{before}\n")] {
+                let verdict = judge(Some(&claim), "TASK_COMPLETE");
+                assert_eq!(verdict.status, Status::Abstain, "{claim}: {verdict:?}");
+            }
         }
         for before in [
             "The old parser was not complete. The new one is.",
@@ -249,11 +279,22 @@ mod tests {
             "It still fails closed without a token.",
             "I did not finish early: all twelve cases are covered.",
             "Added a state `incomplete` for orders that are not complete.",
+            "Passed: 12\nFailed: 0",
+            "Failed: none",
+            "Without the fix, two tests fail; with it, all pass.",
+            "I gave up on the first approach and wrote a parser instead.",
+            "The status of a blocked job is `blocked`.",
+            "No tests fail.",
+            "I checked that the tests fail without the change.",
+            "The job is marked as failed after three tries.",
+            "Ignore files are read first.",
+            "Jobs that fail are retried, and the following is logged.",
+            "The users still need to log in once.",
+            "Not only done, but documented.",
         ] {
             let verdict = judge(Some(&format!("{before}\n\nTASK_COMPLETE\n")), "TASK_COMPLETE");
             assert_eq!(verdict.status, Status::Pass, "{before}: {verdict:?}");
         }
-        // What follows is judged by `contradiction`.
         let after = "TASK_COMPLETE\n\nThe old parser was not complete.";
         assert_eq!(judge(Some(after), "TASK_COMPLETE").status, Status::Pass);
     }

@@ -1,4 +1,4 @@
-//! Sentences before a signal that say of the work that it is not complete.
+//! Sentences beside a signal that say of the work that it is not complete.
 //!
 //! Only the work itself counts as what such a sentence speaks about ("this task", "the implementation", "it", "I"), and only
 //! the present: "the old parser was not complete" is history. A sentence about conditions ("if a task is not finished
@@ -18,12 +18,18 @@ const BETWEEN: &str = "not yet fully quite entirely really actually still";
 /// Start a sentence that describes a case.
 const CASES: &str = "if when whenever where while until unless case cases that which";
 
-/// The first line before the signal that says so.
-pub(crate) fn said_before(before: &[Shown]) -> Option<String> {
-    let own = before
-        .iter()
-        .filter(|row| matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank());
-    own.map(|row| (row, words_of(row))).find(|(_, text)| sentences(text).any(is_opposite)).map(|(row, _)| row.text())
+/// What may not stand as an answer behind a label, and what denies by itself.
+const LABELS: &str = "status state result outcome progress";
+const ANSWERS: &str = "blocked failed failure failing partial partially";
+const DENIALS: [&str; 6] = ["no", "nope", "not", "not really", "not yet", "just kidding"];
+
+/// The first line that says so.
+pub(crate) fn said(page: &[Shown]) -> Option<String> {
+    let own =
+        page.iter().filter(|row| matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank());
+    own.map(|row| (row, words_of(row)))
+        .find(|(_, text)| is_denied(text) || sentences(text).any(is_opposite))
+        .map(|(row, _)| row.text())
 }
 
 /// What the author says in a row, with a mark for what he only shows.
@@ -33,6 +39,16 @@ fn words_of(row: &Shown) -> String {
         Voice::Code | Voice::Struck => "…".to_owned(),
     });
     spans.collect()
+}
+
+/// "Nope.", "Status: blocked"
+fn is_denied(row: &str) -> bool {
+    let bare = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let answered = row.split_once(':').is_some_and(|(label, answer)| {
+        let is_label = LABELS.split(' ').any(|known| label.ends_with(known));
+        is_label && ANSWERS.split(' ').any(|known| known == bare(answer))
+    });
+    answered || DENIALS.contains(&&*bare(row))
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -47,13 +63,22 @@ fn is_opposite(sentence: &str) -> bool {
     if words.iter().take(3).any(|word| has(CASES, word)) {
         return false;
     }
-    // "this task is not yet complete"
+    let is_not = |word: &str| word == "not" || word.ends_with("n't");
+    let rest = words.iter().position(|word| !has(BETWEEN, word)).unwrap_or(0);
+    // "Not yet done", "incomplete": a sentence of its own.
+    let alone = (rest + 1 == words.len() || rest + 2 == words.len() && at(rest + 1) == "yet")
+        && (words[..rest].contains(&"not") && has(DONE, at(rest)) || has(UNDONE, at(rest)));
+    // "this task is not yet complete", "it is only half done"
     let not_done = (0..words.len()).filter(|&place| has(WORK, at(place)) && has(IS, at(place + 1))).any(|place| {
         let mut end = place + 2;
         while has(BETWEEN, at(end)) {
             end += 1;
         }
-        let negated = words[place + 1..end].iter().any(|word| *word == "not" || word.ends_with("n't"));
+        let mut negated = words[place + 1..end].iter().any(|word| is_not(word));
+        if has("only half partly partially almost nearly mostly", at(end)) {
+            end += 1 + usize::from(at(end) == "only");
+            negated = true;
+        }
         let ends = end + 1 == words.len() || at(end + 1) == "yet";
         ends && (negated && has(DONE, at(end)) || !negated && has(UNDONE, at(end)))
     });
@@ -65,9 +90,28 @@ fn is_opposite(sentence: &str) -> bool {
         let verb = if short { place + 2 } else { place + 3 };
         let object = at(verb + 1);
         (short || long)
-            && ["complete", "completed", "finish", "finished"].contains(&at(verb))
-            && (object.is_empty() || has("the this it step all everything my our yet part any", object))
+            && (["complete", "completed", "finish", "finished"].contains(&at(verb))
+                && (object.is_empty() || has("the this it step all everything my our yet part any", object))
+                || at(verb) == "do" && has("it this that", object) && verb + 2 == words.len())
     });
+    // "I have failed", "I gave up", "I still need to fix it", "the task failed"
+    let of_me = has("i we", at(0));
+    let after = 1 + usize::from(at(1) == "have");
+    let gave_up = of_me && (at(after) == "failed" && after + 1 == words.len() || words[1..] == ["gave", "up"]);
+    let still_to_do = of_me && at(1) == "still" && has("need have", at(2)) && at(3) == "to";
+    let subject = usize::from(has("the this my our", at(0)));
+    let verb = subject + 1 + usize::from(at(subject + 1) == "has");
+    let work_failed =
+        has("task work job implementation", at(subject)) && at(verb) == "failed" && verb + 1 == words.len();
+    // "2 tests are failing": a short sentence, and not "no tests fail".
+    let short = words.len() <= 5 && !words.iter().any(|word| has("no none not without zero 0 if when that", word));
+    let tests_fail = short
+        && words.iter().any(|word| has("test tests build", word))
+        && words.last().is_some_and(|last| has("fail fails failing broken red", last));
+    // "the following is a lie", "ignore the next line"
+    let is_retracted = words.windows(2).any(|two| two == ["following", "is"])
+        && words.iter().any(|word| is_not(word) || has("lie false untrue wrong", word))
+        || at(0) == "ignore" && words.iter().any(|word| has("next following below line", word));
     // "the tests are still failing", and not "it still fails closed"
     let still_fails = (0..words.len()).any(|place| {
         at(place) == "still"
@@ -81,5 +125,6 @@ fn is_opposite(sentence: &str) -> bool {
                 && three[1] == "to"
                 && has("say print write output end finish", three[2]))
     });
-    not_done || i_did_not || still_fails || only_says
+    let about_me = i_did_not || gave_up || still_to_do;
+    alone || not_done || about_me || work_failed || tests_fail || still_fails || only_says || is_retracted
 }

@@ -176,6 +176,7 @@ mod tests {
             contradiction
         );
         assert_eq!(codes(Some("TASK_COMPLETE, needs human eyes"), r#"{"phrases":["todo"]}"#), (Status::Pass, vec![]));
+        assert_eq!(codes(Some("TASK_COMPLETE, `todo` is gone"), r#"{"phrases":["todo"]}"#), (Status::Pass, vec![]));
         assert!(serde_json::from_str::<Settings>(r#"{"phrase":[]}"#).is_err());
     }
 

@@ -10,6 +10,8 @@ pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     /// The line that it is on, from 1.
     pub(crate) line: usize,
+    /// Whether it is a word set in code: part of a longer phrase, and not a phrase by itself.
+    pub(crate) code: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub(crate) enum TokenKind {
 }
 
 impl Token {
+    fn new(kind: TokenKind, line: usize) -> Self {
+        Self { kind, line, code: false }
+    }
+
     pub(crate) fn word(&self) -> Option<&str> {
         if let TokenKind::Word(word) = &self.kind { Some(word) } else { None }
     }
@@ -40,13 +46,15 @@ pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl 
         let fits = before.iter().all(|word| rest.next().is_some_and(|(_, token)| token.word() == Some(word)));
         let (end, token) = rest.next().filter(|_| fits)?;
         // A mark is not where a phrase starts.
-        let starts = tokens[start].kind != TokenKind::Mark;
+        let starts = tokens[start].kind != TokenKind::Mark && !(start..=end).all(|at| tokens[at].code);
         (starts && token.word()?.starts_with(last.as_str())).then_some(start..end + 1)
     })
 }
 
 /// Stands in a text for something quoted. No text has it: it is for private use, and taken out of what is read.
 const QUOTED: char = '\u{E000}';
+/// Stands before and after a word that is set in code.
+const CODE: char = '\u{E001}';
 
 /// The words of a phrase. Most phrases are plain words, which need no renderer.
 pub(crate) fn phrase_words(phrase: &str) -> Vec<String> {
@@ -70,8 +78,8 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
         }
         if row.visibility == Visibility::Quoted {
             flush(&mut paragraph, &mut tokens);
-            tokens.push(Token { kind: TokenKind::Quoted, line: row.number });
-            tokens.push(Token { kind: TokenKind::Break, line: row.number });
+            tokens.push(Token::new(TokenKind::Quoted, row.number));
+            tokens.push(Token::new(TokenKind::Break, row.number));
         } else if !row.is_blank() {
             paragraph.push((row.number, words(&row)));
         }
@@ -83,7 +91,11 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 /// The words of a row, with a mark for each piece that its author does not say.
 fn words(row: &Shown) -> String {
     let words = row.spans.iter().map(|(voice, words)| match voice {
-        Voice::Plain | Voice::Styled => gatehost_page::folded(words).replace(QUOTED, " "),
+        Voice::Plain | Voice::Styled => gatehost_page::folded(words).replace([QUOTED, CODE], " "),
+        // One word in code does not take a phrase apart: "requires `manual` approval".
+        Voice::Code if words.chars().all(char::is_alphabetic) => {
+            format!("{CODE}{}{CODE}", gatehost_page::folded(words))
+        }
         Voice::Code | Voice::Struck => QUOTED.to_string(),
     });
     words.collect()
@@ -94,7 +106,7 @@ fn flush(paragraph: &mut Vec<(usize, String)>, tokens: &mut Vec<Token>) {
     let Some(&last) = numbers.last() else { return };
     let characters: Vec<char> = lines.join("\n").chars().collect();
     read(&characters, &numbers, tokens);
-    tokens.push(Token { kind: TokenKind::Break, line: last });
+    tokens.push(Token::new(TokenKind::Break, last));
 }
 
 /// Read the rows of a paragraph, of which the source has these lines.
@@ -102,12 +114,13 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
     let at_or = |at: usize| text.get(at).copied().unwrap_or(' ');
     let mut row = 0;
     let mut at = 0;
+    let mut code = false;
     while at < text.len() {
         let character = text[at];
         let before = if at == 0 { ' ' } else { text[at - 1] };
         let line = numbers.get(row).copied().unwrap_or_default();
         if let Some(end) = quotation_end(text, at, before) {
-            tokens.push(Token { kind: TokenKind::Quoted, line });
+            tokens.push(Token::new(TokenKind::Quoted, line));
             row += text[at..end].iter().filter(|&&inside| inside == '\n').count();
             at = end;
             continue;
@@ -118,7 +131,7 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
                 end += 1;
             }
             let word: String = text[at..end].iter().map(|&letter| if letter == '’' { '\'' } else { letter }).collect();
-            tokens.push(Token { kind: TokenKind::Word(word.to_lowercase()), line });
+            tokens.push(Token { code, ..Token::new(TokenKind::Word(word.to_lowercase()), line) });
             at = end;
             continue;
         }
@@ -130,6 +143,10 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
                 if next.is_some_and(|next| next.is_lowercase()) { None } else { Some(TokenKind::Break) }
             }
             QUOTED => Some(TokenKind::Quoted),
+            CODE => {
+                code = !code;
+                None
+            }
             '*' | '_' | '~' | '\'' | '’' => None,
             '(' | ')' | '[' | ']' | '{' | '}' | '\\' | '^' => Some(TokenKind::Mark),
             // Within a word, as in `needs-human`, `and/or`, `config.yml`.
@@ -138,7 +155,7 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
             space if space.is_whitespace() => None,
             _ => Some(TokenKind::Break),
         };
-        tokens.extend(kind.map(|kind| Token { kind, line }));
+        tokens.extend(kind.map(|kind| Token::new(kind, line)));
         at += 1;
     }
 }
@@ -176,14 +193,14 @@ const WITHOUT_APOSTROPHE: &[&str] = &["couldnt", "wouldnt", "shouldnt", "didnt",
 fn with_long_forms(tokens: Vec<Token>) -> Vec<Token> {
     let mut long: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let line = token.line;
+        let Token { line, code, .. } = token;
         let mut push = |word: &str| {
             let kind = TokenKind::Word(word.to_owned());
             match long.last_mut() {
                 Some(last) if word == "not" && last.word() == Some("can") => {
                     last.kind = TokenKind::Word("cannot".to_owned())
                 }
-                _ => long.push(Token { kind, line }),
+                _ => long.push(Token { kind, line, code }),
             }
         };
         match token.word() {

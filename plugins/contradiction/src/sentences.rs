@@ -117,6 +117,11 @@ const ADMIT: &[&str] = &[
     "I ⓒⓞⓤⓛⓓ not complete step 3.",
     "I co\u{E0041}uld not\u{3164} complete step 3.",
     "No errors (requires manual approval).",
+    "The deploy requires `manual` approval.",
+    "The deploy `requires` `manual`ly set tokens, and needs `human` eyes.",
+    "<details><summary>Notes</summary>requires manual approval</details>",
+    "<table><tr><td>Deploy</td><td>requires manual approval</td></tr></table>",
+    "The deploy ʀᴇǫuires manual approval: it needs ʜᴜᴍᴀɴ eyes.",
     "There are no failures [needs human review].",
 ];
 
@@ -197,6 +202,7 @@ const DO_NOT: &[&str] = &[
     "[//]: # (The deploy requires manual approval.)",
     "<!--\nThe deploy requires manual approval.\n-->",
     "The field `needs_human` is gone.",
+    "The states `manual` and `intervention` are gone.",
 ];
 
 fn status(sentence: &str) -> Status {

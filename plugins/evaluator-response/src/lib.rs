@@ -184,6 +184,17 @@ mod tests {
             "Users can be approved once they are verified.\n\nPASS",
             "The endpoint is required to answer within a second, and does.\n\nPASS",
             "- ✅ tests\n- ✅ documentation\n\nPASS",
+            "There are no critical bugs, and 0 major issues.\n\nPASS",
+            "Without the change the tests fail; with it they pass.\n\nPASS",
+            "The server no longer crashes.\n\nPASS",
+            "Missing files are reported as errors.\n\nPASS",
+            "It has no missing tests.\n\nPASS",
+            "The old API need not be changed before the release.\n\nPASS",
+            "Criterion 2 is met, and nothing is left unmet.\n\nPASS",
+            "Every failing test was fixed.\n\nPASS",
+            "Requires Python 3.11.\n\nPASS",
+            "Options A B C D E are all covered.\n\nPASS",
+            "Overall: PASS",
             "> I reject this work.\n\nThat was the last review. All of it is repaired.\n\nPASS",
         ] {
             assert_eq!(judge(Some(&said(text)), &Settings::default()).status, Status::Pass, "{text:?}");
@@ -223,6 +234,10 @@ mod tests {
             ("[FAIL](https://example.com): no tests\n\nPASS", "no tests"),
             ("ＦＡＩＬ: no tests\n\nPASS", "no tests"),
             ("Verdict&#58; FAIL\n\nPASS", "Verdict: FAIL"),
+            ("Overall: rejected.\n\nVerdict: PASS", "Overall: rejected."),
+            ("Disapproved\n\nPASS", "Disapproved"),
+            ("R E J E C T E D: no tests\n\nPASS", "no tests"),
+            ("ꓝꓮꓲꓡ: no tests\n\nPASS", "no tests"),
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(EvaluatorResponse::ABOUT.undeclared(&verdict), [""; 0]);
@@ -303,6 +318,23 @@ mod tests {
             "I would only approve it with tests.\n\nPASS",
             "It can be merged once the tests are there.\n\nPASS",
             "I re\u{336}ject this work.\n\nPASS",
+            "The tests fail.\n\nPASS",
+            "Two tests are failing.\n\nPASS",
+            "There are critical bugs.\n\nPASS",
+            "This has 3 serious problems: see below.\n\nPASS",
+            "Needs changes.\n\nPASS",
+            "Verdict: ❌\n\nPASS",
+            "❌ Criterion 3\n\nPASS",
+            "| Criterion 3 | ❌ |\n\nPASS",
+            "Criterion 2 is not met.\n\nPASS",
+            "Criterion 2 not satisfied\n\nPASS",
+            "- Requirement 4: unmet\n\nPASS",
+            "Missing tests.\n\nPASS",
+            "Error handling is missing.\n\nPASS",
+            "This must be fixed before merging.\n\nPASS",
+            "It crashes.\n\nPASS",
+            "Rejecting this work.\n\nPASS",
+            "Ignore everything below.\n\nPASS",
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Abstain, "{text:?}: {:?}", verdict.findings);

@@ -13,8 +13,8 @@ use regex::Regex;
 
 // In ASCII as far as it goes: tables of all letters take long to compile.
 const LABEL_WORD: &str =
-    "verdict|result|status|evaluation|decision|review|outcome|conclusion|assessment|recommendation";
-const REJECTS: &str = r"review_fail|fail(?:ed|ures?|s)?|reject(?:ed|s|ion)?|(?:(?:do|did|does|is|was) +)?not[ _]+(?:pass(?:ed)?|accept(?:ed|able)?|approved?)|unacceptable|changes[ _]requested|request[ _]changes";
+    "verdict|result|status|evaluation|decision|review|outcome|conclusion|assessment|recommendation|overall";
+const REJECTS: &str = r"review_fail|fail(?:ed|ures?|s)?|reject(?:ed|ing|s|ion)?|disapprov(?:ed?|ing)|unsatisfactory|(?:(?:do|did|does|is|was) +)?not[ _]+(?:pass(?:ed)?|accept(?:ed|able)?|approved?)|unacceptable|changes[ _]requested|request[ _]changes";
 const ACCEPTS: &str = "review_pass|pass(?:ed|es)?|accept(?:ed|s)?|approve[ds]?";
 /// What may stand around an acceptance; a cross, a line through it or quotation marks may not.
 const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
@@ -31,7 +31,7 @@ const OPPOSITES: &[(&[&str], &str)] = &[
     ),
     (
         &[" not", "n't", "n’t", "cannot"],
-        r"(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
+        r"(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build)(?: +[0-9]+)? +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
     ),
     (
         &[
@@ -87,8 +87,32 @@ const OPPOSITES: &[(&[&str], &str)] = &[
         r"(?:(?:asked|told|tells?|asks?|wants?|wanted|instructed|ordered|expects?|forced) +(?:me|us)|(?:i|we) +(?:was|were|am|are|have +been) +(?:asked|told|instructed|ordered|forced|required|supposed)) +to +(?:say|write|answer|output|print|reply|pass|approve|accept)",
     ),
     (
+        &["not met", "not satisf", "not fulfil", "unmet", "unsatisfied"],
+        r"(?:criteri(?:a|on)|requirements?)(?: +[0-9]+)?[: ]+(?:(?:is|are|was|were) +)?(?:not +(?:met|satisfied|fulfill?ed)|unmet|unsatisfied)",
+    ),
+    (
+        &["fail", "crash", "hangs", "segfault"],
+        r"(?:^|[.;!] )[^a-z0-9]*(?:(?:the|some|all|two|three|several|many|most|these|unit|integration|[1-9][0-9]*) +)*(?:tests?|build|suite|criteri(?:a|on)|checks?) +(?:[0-9]+ +)?(?:still +|is +|are +)?(?:fails?|failing|failed)(?: *[.,;!]|$)|(?:it|this|program|app|application|server|code|build) +(?:still +)?(?:crashes|hangs|segfaults)(?: *[.,;!]|$)",
+    ),
+    (
+        &["critical", "severe", "serious", "major", "blocking"],
+        r"(?:there +(?:is|are)|has|have|with|contains?|found|introduces?) +(?:an? +|several +|some +|many +|two +|three +|[1-9][0-9]* +)?(?:critical|severe|serious|major|blocking) +(?:bug|issue|problem|flaw|defect|error|vulnerabilit)",
+    ),
+    (
+        &["missing"],
+        r"(?:^|[.;!] )[^a-z0-9]*missing +(?:[a-z]+ +)?(?:tests?|coverage|implementation|documentation|error +handling)(?: *[.,;!]|$)|(?:tests?|coverage|implementation|documentation|error +handling) +(?:is|are) +(?:still +)?missing",
+    ),
+    (
+        &["be fixed", "be correct", "be rework", "be redone", "be rewritten", "be repair", "be chang"],
+        r"(?:must|has +to|have +to|needs? +to|should) +be +(?:fixed|corrected|reworked|redone|rewritten|repaired|changed) *(?:[.,;!]|$|before|first)",
+    ),
+    (
+        &["needs ", "need ", "requires "],
+        r"(?:^|[.;!] )[^a-z0-9]*(?:it +|this +|still +)*(?:needs?|requires?) +(?:more +|some +|further +)?(?:changes|work|fixes|revisions?|rework|improvements?)(?: *[.,;!]|$)",
+    ),
+    (
         &["ignore"],
-        r"ignore +(?:all|any|every|the|previous|prior|earlier|my)[a-z ]* +(?:instructions?|rules?|criteria|prompt)",
+        r"ignore +(?:everything|anything|what|the +(?:next|following|last)) |ignore +(?:all|any|every|the|previous|prior|earlier|my)[a-z ]* +(?:instructions?|rules?|criteria|prompt)",
     ),
 ];
 /// Lines that are nothing else.
@@ -139,7 +163,8 @@ impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let rows = gatehost_page::shown(text).into_iter();
-        let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), visibility: row.visibility });
+        let spelled = |text: &str| gatehost_page::unspaced(&gatehost_page::folded(text));
+        let lines = rows.map(|row| Line { text: spelled(&row.text()), visibility: row.visibility });
         let mut lines: Vec<Line> = lines.collect();
         let patterns = Patterns::new(&lines)?;
         lines.retain(|line| !patterns.is_only_offered(&line.text));
@@ -311,9 +336,11 @@ fn is_denial(text: &str) -> bool {
     DENIALS.iter().any(|denial| word.eq_ignore_ascii_case(denial))
 }
 
-/// A cross and nothing else.
+/// A cross before or after all words, or alone.
 fn is_crossed_out(text: &str) -> bool {
-    text.contains(CROSSES) && !text.contains(char::is_alphanumeric)
+    let is_mark = |character: char| !character.is_alphanumeric() && !CROSSES.contains(&character);
+    let bare = text.trim_matches(is_mark);
+    bare.starts_with(CROSSES) || bare.ends_with(CROSSES)
 }
 
 /// "Previous verdict: FAIL"
@@ -323,6 +350,8 @@ fn is_of_another_time(text: &str) -> bool {
     if lower.contains("ignore") {
         return false;
     }
+    // "Must be fixed before merging" is, too.
+    let lower = lower.replace("before merg", "").replace("before it ", "").replace("before this ", "");
     ["previous", "earlier", "before", "prior", "last ", "old "].iter().any(|word| lower.contains(word))
 }
 

@@ -11,7 +11,7 @@ use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-pub use words::{breaks_off, folded};
+pub use words::{breaks_off, folded, unspaced};
 
 /// A line that is shown. Between blocks there is an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,40 @@ impl Shown {
 
 /// The lines of a text as a renderer shows them.
 pub fn shown(text: &str) -> Vec<Shown> {
+    plain(text).unwrap_or_else(|| rendered(text))
+}
+
+/// The lines of a text without any markup, which need no renderer: starting a renderer takes longer than all the rest.
+fn plain(text: &str) -> Option<Vec<Shown>> {
+    let mut rows: Vec<Shown> = Vec::new();
+    let mut begins = true;
+    for (number, line) in (1..).zip(text.split('\n')) {
+        let line = line.trim_end_matches(' ');
+        if line.is_empty() {
+            begins = true;
+            continue;
+        }
+        let bytes = line.as_bytes();
+        let is_word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+        let is_plain = |(at, byte): (usize, &u8)| match byte {
+            // Emphasis starts or ends at the edge of a word.
+            b'_' => at > 0 && is_word(at - 1) && is_word(at + 1),
+            _ => byte.is_ascii_alphanumeric() || b" .,;:!?'\"()/%$@+-".contains(byte),
+        };
+        if !bytes[0].is_ascii_alphabetic() || !bytes.iter().enumerate().all(is_plain) {
+            return None;
+        }
+        if let Some(last) = rows.last().filter(|_| begins) {
+            rows.push(Shown { number: last.number, spans: Vec::new(), visibility: Visibility::Plain, begins: true });
+        }
+        let spans = vec![(Voice::Plain, line.to_owned())];
+        rows.push(Shown { number, spans, visibility: Visibility::Plain, begins });
+        begins = false;
+    }
+    Some(rows)
+}
+
+fn rendered(text: &str) -> Vec<Shown> {
     let text = normal(text);
     let mut page = Page {
         text: &text,
@@ -89,6 +123,9 @@ fn normal(text: &str) -> String {
     let ends = ['\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}'];
     one.replace(ends, "\n")
 }
+
+/// Elements of HTML that stand on lines of their own.
+const BLOCKS: &str = "p div li tr td th dt dd summary details section article header footer h1 h2 h3 h4 h5 h6";
 
 /// What kind of block a piece of text is in.
 #[derive(Clone, Copy, PartialEq)]
@@ -320,13 +357,17 @@ impl Page<'_> {
         if name.is_empty() || inside.ends_with('/') && name != "br" {
             return;
         }
+        let is_block = BLOCKS.split(' ').any(|block| block == name);
         if inside.starts_with('/') {
             self.close(&name);
+            if is_block {
+                self.line_break();
+            }
             return;
         }
         let hides = ["hidden", "style", "class"].iter().any(|word| attributes.contains(word));
         let voice = match name.as_str() {
-            "br" | "p" | "div" | "li" | "tr" if !hides => return self.line_break(),
+            _ if (is_block || name == "br") && !hides => return self.line_break(),
             "hr" | "img" | "input" | "wbr" | "col" | "meta" | "link" => return,
             "del" | "s" | "strike" => Voice::Struck,
             "code" | "kbd" | "samp" | "tt" | "q" | "pre" | "blockquote" | "cite" => Voice::Code,
@@ -409,6 +450,10 @@ mod tests {
             ("[//]: # (a)\n\nb", &[(3, "b", Plain)]),
             ("<div>\na &#98;\n</div>\n\nc", &[(2, "a b", Unclear), (5, "c", Plain)]),
             ("<div hidden>\n\na\n\n</div>\n\nb", &[(3, "<a>", Unclear), (7, "b", Plain)]),
+            (
+                "<details><summary>a</summary>b</details>\n\n<h1>c</h1>d",
+                &[(1, "a", Unclear), (1, "b", Unclear), (3, "c", Unclear), (3, "d", Unclear)],
+            ),
             ("| a | b |\n|---|---|\n| c | d |", &[(1, "| a | b ", Plain), (3, "| c | d ", Plain)]),
             ("\u{FEFF}a\rb\u{2028}c", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain)]),
             ("\\*a\\* &lt;b&gt;", &[(1, "*a* <b>", Plain)]),
@@ -416,6 +461,45 @@ mod tests {
             let expected: Vec<(usize, String, Visibility)> =
                 expected.iter().map(|&(number, text, visibility)| (number, text.to_owned(), visibility)).collect();
             assert_eq!(page(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_markup_reads_as_rendered() {
+        for text in [
+            "",
+            "\n\n",
+            "All tests pass.\n\nTASK_COMPLETE\n",
+            "All tests pass. This is not\nTASK_COMPLETE",
+            "a  \nb \n\n\n\nc's \"d\" (e): f/g, 100 % - h; i!\n",
+            "see http://example.com/a_b and me@example.com: it's - fine",
+            "a --\nb ---\nc",
+            "x\n  \ny",
+        ] {
+            assert_eq!(plain(text).as_deref(), Some(&*rendered(text)), "{text:?}");
+        }
+        // And whatever else counts as plain.
+        let alphabet: Vec<char> = "abT1 _-.:()'\"\n+/!".chars().collect();
+        let mut state: u32 = 7;
+        let mut compared = 0;
+        for _ in 0..5_000 {
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 16) as usize
+            };
+            let length = next() % 14;
+            let text: String = (0..length).map(|_| alphabet[next() % alphabet.len()]).collect();
+            if let Some(plain) = plain(&text) {
+                assert_eq!(plain, rendered(&text), "{text:?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 100, "{compared}");
+        for marked in [
+            "a\n---", "- a", "1. a", "a\n===", " a", "a\tb", "a_ b", "_a", "*a*", "a\\b", "&lt;", "é", "a\r\nb", "`a`",
+            "+ a",
+        ] {
+            assert_eq!(plain(marked), None, "{marked:?}");
         }
     }
 

@@ -1,12 +1,16 @@
 //! What readers of words need besides the page: letters by what they look like, and sentences that break off.
 
-/// Look-alikes of Latin letters as the letters that they look like: wide, circled and mathematical ones, Cyrillic, Greek and
-/// Roman numerals. Strokes and accents that stand after a letter as characters of their own are left out.
+/// Look-alikes of Latin letters as the letters that they look like: wide, circled and mathematical ones, Cyrillic, Greek,
+/// Lisu, small capitals and Roman numerals. Strokes and accents that stand after a letter as characters of their own are left out.
 pub fn folded(text: &str) -> String {
     const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
     const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
     const OTHERS: &str = "ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ";
     const AS_LATIN_AS_WELL: &str = "isglivxlcdmeoGl";
+    const LISU: &str = "ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ";
+    const CAPITALS: &str = "ABCDEFGHIJKLMNOPRSTUVWXYZ";
+    const SMALL: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ";
+    const AS_SMALL: &str = "abcdefghijklmnoprstuvwyz";
     const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι";
     const AS_LATIN_TOO: &str = "ABEZHIKMNOPTYXoavpi";
     let folded = |character: char| -> char {
@@ -24,15 +28,52 @@ pub fn folded(text: &str) -> String {
             0x1F130..=0x1F149 => char::from_u32(code - 0x1F130 + 65),
             0x1F150..=0x1F169 => char::from_u32(code - 0x1F150 + 65),
             0x1F170..=0x1F189 => char::from_u32(code - 0x1F170 + 65),
-            _ => [(CYRILLIC, AS_LATIN), (GREEK, AS_LATIN_TOO), (OTHERS, AS_LATIN_AS_WELL)].iter().find_map(
-                |(from, to)| from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at)),
-            ),
+            _ => [
+                (CYRILLIC, AS_LATIN),
+                (GREEK, AS_LATIN_TOO),
+                (OTHERS, AS_LATIN_AS_WELL),
+                (LISU, CAPITALS),
+                (SMALL, AS_SMALL),
+            ]
+            .iter()
+            .find_map(|(from, to)| from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at))),
         };
         ascii.unwrap_or(character)
     };
     let is_stroke = |character: &char| matches!(character, '\u{300}'..='\u{36F}' | '\u{20D0}'..='\u{20FF}');
     let letters = text.chars().filter(|character| !is_stroke(character));
     letters.map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
+}
+
+/// Words that are spelled with a space or a hyphen between their letters, without them: `R E J E C T`. Letters in the order
+/// of the alphabet are a list of options.
+pub fn unspaced(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let letter = |at: usize| characters.get(at).is_some_and(|character| character.is_alphabetic());
+    let mut joined = String::new();
+    let mut at = 0;
+    while at < characters.len() {
+        let alone = (at == 0 || !characters[at - 1].is_alphanumeric()) && letter(at);
+        let separator = characters.get(at + 1).copied().filter(|separator| alone && matches!(separator, ' ' | '-'));
+        let mut end = at;
+        while separator.is_some()
+            && characters.get(end + 1).copied() == separator
+            && letter(end + 2)
+            && !letter(end + 3)
+        {
+            end += 2;
+        }
+        let letters: Vec<char> = characters[at..=end].iter().step_by(2).copied().collect();
+        let in_order = letters.windows(2).all(|pair| u32::from(pair[1]) == u32::from(pair[0]) + 1);
+        if letters.len() >= 4 && !in_order {
+            joined.extend(letters);
+            at = end + 1;
+        } else {
+            joined.push(characters[at]);
+            at += 1;
+        }
+    }
+    joined
 }
 
 /// Whether a text of English breaks off: its last word demands another one, as in "this is not", "far from", "I say".
@@ -66,5 +107,10 @@ mod tests {
     fn look_alikes_are_letters() {
         assert_eq!(folded("ＦＡＩＬ 𝐅𝐀𝐈𝐋 FАІL öß"), "FAIL FAIL FAIL öß");
         assert_eq!(folded("ⓕⓐⓘⓛ 🅕🅐🅘🅛 F\u{336}A\u{336}I\u{301}L ⅽoulⅾ ıs"), "fail FAIL FAIL could is");
+        assert_eq!(folded("ꓝꓮꓲꓡ ꜰᴀɪʟ"), "FAIL fail");
+        assert_eq!(unspaced("R E J E C T E D. r-e-j-e-c-t"), "REJECTED. reject");
+        for plain in ["I a m", "a b c", "A B C D E F", "1 2 3 4", "x-y-z", "option a - b"] {
+            assert_eq!(unspaced(plain), plain);
+        }
     }
 }

@@ -42,6 +42,8 @@ fn rewritten(text: &str, edition: Edition) -> Option<String> {
     // The first item follows nothing; the others follow the end of one.
     let tokens: Vec<Token> = std::iter::once(Token { kind: T![;], text: "", at: 0 }).chain(tokens).collect();
     let mut edits: Vec<Edit> = tokens.windows(4).filter_map(|window| superfluous(window)).collect();
+    edits.extend(visible_variants(&tokens));
+    edits.extend(macros_in_arms(&tokens));
     if edition == Edition::Edition2015 {
         edits.extend(nameless_parameters(&tokens));
     }
@@ -73,13 +75,26 @@ struct Edit {
     inserted: &'static str,
 }
 
-/// `unsafe mod`, `final fn`, `const move ||`, the `!` of `T: !Copy`, and `const { … }` as an item.
+/// `unsafe mod`, `final fn`, `const move ||`, the `!` of `T: !Copy`, `const { … }` as an item, and others.
 fn superfluous(window: &[Token]) -> Option<Edit> {
     let &[first, second, third, fourth] = window else { return None };
     let is_before_item = matches!(first.kind, T![;] | T!['{'] | T!['}'] | T![']'] | T![pub]);
     // An inner attribute is allowed in a function, and not there.
     if is_before_item && (second.kind, third.kind) == (T![const], T!['{']) && fourth.kind != T![#] {
         return Some(Edit { at: second.at, removed: second.text.len(), inserted: "fn _f()" });
+    }
+    // `impl A for .. {}`
+    if (first.kind, second.kind, third.kind) == (T![for], T![.], T![.]) && fourth.kind == T!['{'] {
+        return Some(Edit { at: second.at, removed: third.at + 1 - second.at, inserted: "()" });
+    }
+    // `fn(mut self)` and `fn(self: u8)` as types
+    if (first.kind, second.kind) == (T![fn], T!['(']) {
+        let end = match (third.kind, fourth.kind) {
+            (T![mut], T![self]) => fourth.at + fourth.text.len(),
+            (T![self], T![:]) => third.at + third.text.len(),
+            _ => return None,
+        };
+        return Some(Edit { at: third.at, removed: end - third.at, inserted: "_" });
     }
     let token = match (first.kind, second.kind, third.kind) {
         (T![unsafe], T![mod], _) => first,
@@ -89,6 +104,61 @@ fn superfluous(window: &[Token]) -> Option<Edit> {
         _ => return None,
     };
     Some(Edit { at: token.at, removed: token.text.len(), inserted: "" })
+}
+
+/// The visibility of a variant: `enum E { pub A }`.
+fn visible_variants(tokens: &[Token]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    // For every open bracket: whether it is the brace of an enum.
+    let mut brackets = Vec::new();
+    let mut is_enum = false;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            T![enum] => is_enum = true,
+            T![;] => is_enum = false,
+            T!['{'] => brackets.push(std::mem::take(&mut is_enum)),
+            T!['('] | T!['['] => brackets.push(false),
+            T!['}'] | T![')'] | T![']'] => drop(brackets.pop()),
+            T![pub] if brackets.last() == Some(&true) => {
+                let starts = at > 0 && matches!(tokens[at - 1].kind, T!['{'] | T![,] | T![']']);
+                let is_restricted = tokens.get(at + 1).is_some_and(|next| next.kind == T!['(']);
+                let ends = |end: &usize| !is_restricted || tokens[*end].kind == T![')'];
+                let name = (at..tokens.len()).find(ends).and_then(|end| tokens.get(end + 1));
+                if let Some(name) = name.filter(|name| starts && name.kind == SyntaxKind::IDENT) {
+                    edits.push(Edit { at: token.at, removed: name.at - token.at, inserted: "" });
+                }
+            }
+            _ => {}
+        }
+    }
+    edits
+}
+
+/// The braces of a macro in an arm, where a bar follows: `A => m! {} | b`. To rustc, the macro is an operand.
+fn macros_in_arms(tokens: &[Token]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (at, window) in tokens.windows(4).enumerate() {
+        let kinds = [window[1].kind, window[2].kind, window[3].kind];
+        let arrow = at > 0 && (tokens[at - 1].kind, window[0].kind) == (T![=], T![>]);
+        if !arrow || kinds != [SyntaxKind::IDENT, T![!], T!['{']] {
+            continue;
+        }
+        let mut depth = 0_usize;
+        let close = (at + 3..tokens.len()).find(|&end| {
+            match tokens[end].kind {
+                T!['{'] => depth += 1,
+                T!['}'] => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let Some(close) = close.filter(|close| tokens.get(close + 1).is_some_and(|next| next.kind == T![|])) else {
+            continue;
+        };
+        edits.push(Edit { at: window[3].at, removed: 1, inserted: "(" });
+        edits.push(Edit { at: tokens[close].at, removed: 1, inserted: ")" });
+    }
+    edits
 }
 
 /// In the edition 2015 a parameter of a trait's function may be a type alone: `trait T { fn f(u8); }`.

@@ -36,7 +36,8 @@ const PUBLISHED: [&str; 2] =
 /// Whether a person wrote it to be recognised as none.
 pub(crate) fn is_placeholder(secret: &str) -> bool {
     // The first line of a private key may name anybody, and so may a comment beside it.
-    let random = if secret.contains("PRIVATE") { pieces(secret) } else { secret.to_owned() };
+    let pieces = if secret.contains("PRIVATE") { pieces(secret) } else { String::new() };
+    let random = if pieces.is_empty() { secret.to_owned() } else { pieces };
     let upper = random.to_ascii_uppercase();
     let mut seen = [false; 256];
     random.bytes().for_each(|byte| seen[usize::from(byte)] = true);

@@ -138,7 +138,9 @@ impl Search<'_> {
             Severity::Error
         };
         let level = severity.level()?;
-        let start = if shape.shown.is_empty() { String::new() } else { format!(" that start with `{}`", shape.shown) };
+        // A private key may be spelled in other ways.
+        let unknown = shape.shown.is_empty() || shape.pattern.is_empty() && !secret.starts_with(shape.shown);
+        let start = if unknown { String::new() } else { format!(" that start with `{}`", shape.shown) };
         let message = format!("possible secret: {}, {} characters{start}", shape.name, secret.len());
         let hint = format!(
             "remove it, and revoke it if it was ever shared; if it is not a secret, write `{ALLOWED}` in a comment on its \

@@ -58,7 +58,13 @@ pub(crate) const RULES: [Rule; SHAPES.len()] = {
 };
 
 pub(crate) const SHAPES: &[Shape] = &[
-    shape("private-key", "a private key", &["PRIVATE"], "-----BEGIN", ""),
+    shape(
+        "private-key",
+        "a private key",
+        &["PRIVATE", "BEGIN", "LS0tLS1CRUdJTi", "PuTTY-User-Key-File"],
+        "-----BEGIN",
+        "",
+    ),
     shape(
         "aws-access-key",
         "an AWS access key id",

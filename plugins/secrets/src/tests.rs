@@ -192,6 +192,53 @@ fn what_only_looks_like_one_passes() {
 }
 
 #[test]
+fn a_private_key_is_found_in_pieces_and_in_base64() {
+    let key = "PRIVATE KEY";
+    let (body, line) = (noise(LETTERS, 240), noise(LETTERS, 64));
+    let pem = format!("-----BEGIN RSA {key}-----\n{line}\n{line}\n{line}\n-----END RSA {key}-----\n");
+    let cut = |length: usize| {
+        let pieces: Vec<&str> = (0..body.len() / length).map(|at| &body[at * length..(at + 1) * length]).collect();
+        format!("'-----BEGIN {key}-----' + '{}'", pieces.join("' + '"))
+    };
+    let encoded = encoded(&pem);
+    let wrapped: Vec<&str> = (0..encoded.len() / 64).map(|at| &encoded[at * 64..(at + 1) * 64]).collect();
+    for text in [
+        cut(12),
+        cut(8),
+        pem.replacen("PRIVATE", "PRIV' + 'ATE", 1),
+        pem.replacen(" PRIVATE ", "' + ' PRIVATE' + ' ", 1),
+        pem.replacen("PRIVATE", "PRIV\u{200b}ATE", 1),
+        pem.replace('-', "\\x2d"),
+        pem.replace('-', "&#45;"),
+        pem.replace("-----BEGIN RSA", "---- BEGIN SSH2 ENCRYPTED").replace("KEY-----", "KEY ----"),
+        format!("tls.key: {encoded}\n"),
+        format!("key: |\n  {}\n", wrapped.join("\n  ")),
+        format!("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{line}\nPrivate-Lines: 1\n{line}\n"),
+    ] {
+        assert_eq!(codes(&text), ["private-key"], "{text}");
+    }
+    let certificate = pem.replace(&format!("RSA {key}"), "CERTIFICATE");
+    for text in [
+        format!("tls.crt: {}\n", self::encoded(&certificate)),
+        certificate,
+        format!("[\"-----BEGIN {key}-----\", \"Alpha1\", \"Bravo2\", \"Delta3\"]"),
+        format!("const BEGIN: &str = \"-----BEGIN\"; const KIND: &str = \"{key}\"; let X1 = parse(BEGIN);"),
+        format!("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{line}\n"),
+    ] {
+        assert_eq!(codes(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+fn encoded(text: &str) -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let sixes = |three: &[u8]| {
+        let bits = three.iter().fold(0usize, |bits, byte| bits << 8 | usize::from(*byte));
+        [18, 12, 6, 0].map(|shift| char::from(ALPHABET[bits >> shift & 63]))
+    };
+    text.as_bytes().chunks_exact(3).flat_map(sixes).collect()
+}
+
+#[test]
 fn what_stands_before_a_token_does_not_hide_it() {
     let token = format!("ghp_{}", noise(LETTERS, 36));
     let key = format!("AKIA{}", noise(CAPITALS, 16));

@@ -80,5 +80,11 @@ const READERS: [(Format, Reader); 16] = [
 /// What each reader finds in what a command printed.
 pub(crate) fn read(format: Format, text: &str) -> Vec<Report> {
     let fits = |known: Format| format == Format::Auto || format == known;
+    let text = &*nextest::without_earlier_tries(text);
     READERS.into_iter().filter(|(known, _)| fits(*known)).filter_map(|(_, read)| read(text)).collect()
+}
+
+/// A text without what its reports quote from tests: the output in JUnit's XML, and that of tries that nextest repeated.
+pub(crate) fn without_captured_output(text: &str) -> String {
+    junit::without_output(&nextest::without_earlier_tries(text))
 }

@@ -92,7 +92,7 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     // Some sum up on one of them and name what failed on the other.
     let text = [&output.stdout, &output.stderr].map(command::text).join("\n");
     // What a progress bar overwrites was printed all the same.
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text = text.replace("\r\n", "\n").replace(['\r', '\u{b}', '\u{c}'], "\n");
     let Some(report) = Report::together(formats::read(settings.format, &text)) else {
         return match ending {
             Some(ending) => without_report(output, ending),
@@ -107,7 +107,7 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
         findings.push(Finding::error("report-cut", message).hint("make the command print less"));
     }
     if findings.is_empty() && ending.is_none() {
-        findings.extend(unaccounted(&text));
+        findings.extend(unaccounted(&formats::without_captured_output(&text)));
     }
     let ran = report.passed + report.failed.len();
     if ran < settings.min_tests {

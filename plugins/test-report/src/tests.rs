@@ -354,6 +354,26 @@ fn no_spelling_of_a_failure_passes_with_exit_code_0() {
         format!("{}Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n", recorded!("good.xml")),
         format!("{}error: could not compile `b` (lib test) due to 1 previous error\n", recorded!("cargo-good.txt")),
         format!("{}make: *** [Makefile:2: test] Error 1\n", recorded!("pytest-good.txt")),
+        // A test that failed, although the sum of the same runner counts none.
+        "        FAIL [   0.005s] a b\n     Summary [   0.010s] 1 test run: 1 passed, 0 skipped\n".to_owned(),
+        "     SIGABRT [   0.005s] a b\n     Summary [   0.010s] 1 test run: 1 passed, 0 skipped\n".to_owned(),
+        "     Summary [   0.010s] 1/3 tests run: 1 passed, 0 skipped\n".to_owned(),
+        "1/2 Test #1: a ....   Passed    0.00 sec\n2/2 Test #2: b ....***Failed    0.00 sec\n\n\
+         100% tests passed, 0 tests failed out of 2\n"
+            .to_owned(),
+        "1/1 Test #1: a ....***Exception: SegFault  0.00 sec\n100% tests passed, 0 tests failed out of 1\n".to_owned(),
+        "1 example, 0 failures\nrspec ./spec/a_spec.rb:3 # X y\n".to_owned(),
+        "  Failed A.B [1 ms]\nPassed!  - Failed:     0, Passed:     3, Skipped:     0, Total:     3\n".to_owned(),
+        "Total tests: 3\n     Passed: 2\n     Failed: 1\n".to_owned(),
+        "Snapshots:   1 failed, 1 total\nTests:       1 passed, 1 total\nTest Suites: 1 passed, 1 total\n".to_owned(),
+        // Subtests that are missing, and a block that never ends.
+        "1..1\n    1..2\n    ok 1\nok 1 - x\n".to_owned(),
+        "1..1\nok 1\n  ---\nBail out! no database\n".to_owned(),
+        "1..1\nok 1\u{b}not ok 2\n".to_owned(),
+        // Elements and attributes of JUnit that others write.
+        suite("").replace("name=\"a\"/>", "name=\"a\"><Failure/></testcase>"),
+        suite("").replace("name=\"a\"/>", "name=\"a\"><rerunFailure/></testcase>"),
+        suite("").replace("name=\"a\"/>", "name=\"a\" success=\"False\"/>"),
     ] {
         let verdict = judge(&ended(0, &text), &Settings::default());
         assert_eq!(TestReport::ABOUT.undeclared(&verdict), [""; 0]);
@@ -392,7 +412,36 @@ fn honest_reports_that_look_odd_pass() {
     let expected = "Ran 2 tests in 0.001s\n\nOK (expected failures=1)\n";
     let two = "<?xml version=\"1.0\"?><testsuite tests=\"1\"><testcase name=\"a\"/></testsuite>\n\
                <?xml version=\"1.0\"?><testsuite tests=\"1\"><testcase name=\"b\"/></testsuite>\n";
-    for text in [logged, only_counted, nested, subtests, said, expected, two] {
+    let expected_verbose = "test_e (t.T.test_e) ... expected failure\ntest_s (t.T.test_s) ... skipped 'no'\n\
+                            test_a (t.T.test_a) ... ok\nRan 3 tests in 0.001s\n\nOK (skipped=1, expected failures=1)\n";
+    let flaky = "  TRY 1 FAIL [   0.005s] (1/2) a tests::flaky\n\n  stdout ───\n\n    running 1 test\n    test tests::flaky ... FAILED\n\n\
+                     test result: FAILED. 0 passed; 1 failed; 0 ignored\n\n  TRY 2 PASS [   0.004s] (2/2) a tests::flaky\n\
+                      Summary [   0.010s] 1 test run: 1 passed (1 flaky), 0 skipped\n   FLAKY 2/3 [   0.004s] a tests::flaky\n"
+        .replace("test result", "    test result");
+    let quoted = "<testsuite tests=\"1\"><testcase name=\"a\"><system-out>\nFAILED to connect\n1 test failed\n</system-out>\
+                  </testcase></testsuite>";
+    let prove = "t/a.t .. \nok 1 - x\n1..1\nok\nt/b.t .. \n1..2\nok 1\nok 2\nok\nAll tests successful.\nResult: PASS\n";
+    let repeated = "    Test #1: a ....***Failed    0.00 sec\n1/1 Test #1: a ....   Passed    0.01 sec\n\n\
+                    100% tests passed, 0 tests failed out of 1\n";
+    let totals =
+        "  Passed A.B [1 ms]\n\nTest Run Successful.\nTotal tests: 3\n     Passed: 3\n Total time: 0.5 Seconds\n";
+    let title = "\n  errors\n    ✔ 1 failing\n\n  1 passing (5ms)\n";
+    for text in [
+        logged,
+        only_counted,
+        nested,
+        subtests,
+        said,
+        expected,
+        two,
+        expected_verbose,
+        &flaky,
+        quoted,
+        prove,
+        repeated,
+        totals,
+        title,
+    ] {
         let verdict = judge(&ended(0, text), &Settings::default());
         assert_eq!(verdict.status, Status::Pass, "{text}: {verdict:?}");
     }

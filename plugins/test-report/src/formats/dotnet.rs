@@ -18,7 +18,9 @@ pub(super) fn read(text: &str) -> Option<Report> {
         one.expect_failures(labelled(line, "failed").max(usize::from(line.starts_with("Failed!"))));
         report = Some(report.map_or(one.clone(), |before| before.and(one)));
     }
-    let mut report = report?;
+    // What another verbosity prints: `Total tests: 3`, and below it `Passed: 2` and `Failed: 1`.
+    let mut report =
+        report.or_else(|| text.lines().any(|line| line.starts_with("Total tests: ")).then(|| totals(text)))?;
     let says = |line: &str| matches!(line.trim(), "Test Run Failed." | "Test Run Aborted.");
     report.expect_failures(usize::from(text.lines().any(says)));
     // `  Failed Sums.Tests.Adds [12 ms]`
@@ -26,8 +28,19 @@ pub(super) fn read(text: &str) -> Option<Report> {
         let (name, time) = line.strip_prefix("  Failed ")?.rsplit_once(" [")?;
         time.ends_with(']').then(|| FailedTest::new(name))
     });
+    let named: Vec<FailedTest> = named.collect();
+    report.expect_failures(named.len());
     for (unnamed, named) in report.failed.iter_mut().zip(named) {
         *unnamed = named;
     }
     Some(report)
+}
+
+fn totals(text: &str) -> Report {
+    let total = |word: &str| {
+        text.lines().filter(|line| line.trim_start().starts_with(word)).map(|line| labelled(line, word)).sum()
+    };
+    let mut report = Report { passed: total("Passed"), skipped: total("Skipped"), ..Report::default() };
+    report.expect_failures(total("Failed"));
+    report
 }

@@ -95,7 +95,8 @@ pub(super) fn printed(text: &str) -> Option<Report> {
     }
     let mut report =
         Report { passed: total(&tests, "passed"), skipped: total(&tests, "skipped"), failed, problem: None };
-    report.expect_failures(total(&tests, "failed").max(total(&suites, "failed")));
+    let counted = [&tests, &suites, &sums("Snapshots:")].map(|sums| total(sums, "failed"));
+    report.expect_failures(counted.into_iter().max().unwrap_or(0));
     Some(report)
 }
 

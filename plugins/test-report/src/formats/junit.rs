@@ -16,6 +16,24 @@ pub(super) fn read(text: &str) -> Option<Report> {
     parts.filter_map(|(start, end)| document(&text[start..end])).reduce(Report::and)
 }
 
+/// The text without what tests printed, where a whole report quotes it. Between its first and last tag, a report that is
+/// not well-formed was refused already.
+pub(super) fn without_output(text: &str) -> String {
+    let (Some(start), Some(end)) = (text.find("<testsuite"), text.rfind("</testsuite")) else { return text.to_owned() };
+    let mut kept = text.get(..start).unwrap_or_default().to_owned();
+    let mut rest = text.get(start..end).unwrap_or_default();
+    while let Some((at, close)) = ["out", "err"]
+        .into_iter()
+        .filter_map(|name| Some((rest.find(&format!("<system-{name}>"))?, format!("</system-{name}>"))))
+        .min_by_key(|(at, _)| *at)
+    {
+        let Some(length) = rest[at..].find(&close) else { break };
+        kept.push_str(&rest[..at]);
+        rest = &rest[at + length..];
+    }
+    kept + rest + text.get(end..).unwrap_or_default()
+}
+
 fn document(text: &str) -> Option<Report> {
     // Other things may be printed before and after it.
     let start = ["<?xml", "<testsuites", "<testsuite"].iter().filter_map(|start| text.find(start)).min()?;
@@ -73,9 +91,21 @@ enum End<'a, 'i> {
 
 /// By the elements in it, and else by the attributes that some write instead: `status="notrun"`, `result="suppressed"`.
 fn ending<'a, 'i>(case: Node<'a, 'i>) -> End<'a, 'i> {
-    let child = |name: &str| case.descendants().skip(1).find(|node| node.has_tag_name(name) && own(*node, case));
-    if let Some(why) = child("failure").or_else(|| child("error")) {
+    let child = |name: &str| {
+        let named = |node: &Node<'_, '_>| node.tag_name().name().eq_ignore_ascii_case(name);
+        case.descendants().skip(1).find(|node| named(node) && own(*node, case))
+    };
+    // Surefire writes `rerunFailure` for a test that failed in every try.
+    const FAILED: [&str; 5] = ["failure", "error", "rerunFailure", "rerunError", "timeout"];
+    if let Some(why) = FAILED.into_iter().find_map(child) {
         return End::Failed(Some(why));
+    }
+    if ["success", "passed"]
+        .into_iter()
+        .filter_map(|name| case.attribute(name))
+        .any(|said| said.eq_ignore_ascii_case("false"))
+    {
+        return End::Failed(None);
     }
     let says = |words: &[&str]| {
         let mut said = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));

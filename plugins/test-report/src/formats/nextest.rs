@@ -1,6 +1,7 @@
 //! `cargo nextest`: a line for each test, and a summary.
 
 use crate::report::{FailedTest, Report, count};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 pub(super) fn read(text: &str) -> Option<Report> {
@@ -19,21 +20,50 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let failures = total("failed") + late + not_run;
     let mut seen = BTreeSet::new();
     let failed = text.lines().filter_map(failed).filter(|name| seen.insert(name.to_string())).map(FailedTest::new);
-    // A test that passed in a later try has failed lines as well.
-    let failed = if failures == 0 { Vec::new() } else { failed.collect() };
-    let mut report = Report { passed: total("passed"), skipped: total("skipped"), failed, problem: None };
+    let mut report =
+        Report { passed: total("passed"), skipped: total("skipped"), failed: failed.collect(), problem: None };
     report.expect_failures(failures);
     if sums.len() < started {
         report.problem = Some(format!("{started} nextest runs started, but {} finished", sums.len()));
     }
+    // `1/3 tests run`: the run was cancelled.
+    if let Some(sum) = sums.iter().find(|sum| sum.split(" test").next().is_some_and(|count| count.contains('/'))) {
+        report.problem = Some(format!("nextest did not run all tests: {sum}"));
+    }
     Some(report)
+}
+
+/// The text without what tests printed in tries that nextest repeated: the indented lines below `TRY 1 FAIL [`.
+pub(super) fn without_earlier_tries(text: &str) -> Cow<'_, str> {
+    let is_try = |line: &str| {
+        let rest = line.trim_start().strip_prefix("TRY ").and_then(|rest| rest.split_once(" ["));
+        rest.is_some_and(|(rest, _)| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    if !text.lines().any(is_try) {
+        return Cow::Borrowed(text);
+    }
+    let mut inside = false;
+    let kept = text.lines().filter(|line| {
+        let printed = line.is_empty() || line.starts_with("    ") || line.contains(" ───");
+        inside = is_try(line) || (inside && printed && status(line).is_none());
+        !inside
+    });
+    Cow::Owned(kept.collect::<Vec<_>>().join("\n"))
+}
+
+/// The word before a time, as in `PASS [   0.003s] crate tests::good`.
+fn status(line: &str) -> Option<(&str, &str)> {
+    let (word, rest) = line.trim_start().split_once(" [")?;
+    let (time, name) = rest.split_once("] ")?;
+    (time.ends_with('s') && word.chars().all(|c| c.is_ascii_uppercase() || "-/ 0123456789".contains(c)))
+        .then_some((word, name))
 }
 
 /// `FAIL [   0.003s] (2/2) crate tests::bad`: the name of the test.
 fn failed(line: &str) -> Option<&str> {
-    let (word, rest) = line.trim_start().split_once(" [")?;
+    let (word, name) = status(line)?;
     let bad = ["FAIL", "TIMEOUT", "ABORT", "LEAK-FAIL", "EXECFAIL"].contains(&word) || word.starts_with("SIG");
-    let name = rest.split_once("] ")?.1.trim();
+    let name = name.trim();
     let name = name.split_once(") ").filter(|_| name.starts_with('(')).map_or(name, |(_, name)| name.trim());
     bad.then_some(name)
 }

@@ -20,6 +20,8 @@ pub(super) fn read(text: &str) -> Option<Report> {
         let (path, number) = at.rsplit_once(':').unwrap_or((at, ""));
         Some(FailedTest::new(name).at(command::place(path, number.parse().unwrap_or(0), None)))
     });
+    let named: Vec<FailedTest> = named.collect();
+    report.expect_failures(named.len());
     for (unnamed, named) in report.failed.iter_mut().zip(named) {
         *unnamed = named;
     }

@@ -9,9 +9,15 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let mut last_failed = false;
     // Subtests that failed, until their parent tells.
     let mut below: Vec<FailedTest> = Vec::new();
+    let (mut levels, mut missing) = (Vec::new(), None);
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let bare = line.trim_start();
+        missing = missing.or_else(|| short(&mut levels, line, bare));
+        // `prove -v` ends each file with `ok`, behind as many results as were planned.
+        if line == "ok" && planned == Some(seen) {
+            continue;
+        }
         if let Some((good, rest)) = result(line) {
             seen += 1;
             numbered |= rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
@@ -36,7 +42,12 @@ pub(super) fn read(text: &str) -> Option<Report> {
                 below.push(FailedTest::new(title(name, below.len() + 1)));
             }
         } else if line == "  ---" {
-            let said: Vec<&str> = lines.by_ref().take_while(|line| *line != "  ...").map(str::trim_end).collect();
+            let inside = |line: &&str| *line != "  ..." && (line.is_empty() || line.starts_with("  "));
+            let said: Vec<&str> = lines.clone().take_while(inside).map(str::trim_end).collect();
+            lines = said.iter().fold(lines, |mut lines, _| {
+                lines.next();
+                lines
+            });
             if let (true, Some(failed)) = (last_failed, report.failed.last_mut()) {
                 let brief = said.iter().find_map(|line| {
                     let line = line.trim();
@@ -60,6 +71,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     }
     report.problem = match (bailed, planned) {
         (Some(why), _) => Some(format!("the tests bailed out: {why}")),
+        _ if missing.is_some() => missing,
         (None, None) => Some("the report has no plan, so tests may be missing".to_owned()),
         (None, Some(planned)) if planned != seen => {
             Some(format!("{planned} tests were planned, but {seen} were reported"))
@@ -67,6 +79,32 @@ pub(super) fn read(text: &str) -> Option<Report> {
         _ => None,
     };
     Some(report)
+}
+
+/// Why subtests that end before this line are not all there: each level of indentation has a plan and results of its own.
+fn short(levels: &mut Vec<(usize, Option<usize>, usize)>, line: &str, bare: &str) -> Option<String> {
+    let plan = bare.strip_prefix("1..").and_then(|rest| rest.split([' ', '#']).next()?.parse::<usize>().ok());
+    let result = result(bare).filter(|(_, rest)| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+    if plan.is_none() && result.is_none() {
+        return None;
+    }
+    let depth = line.len() - bare.len();
+    let mut missing = None;
+    while let Some((_, planned, seen)) = levels.pop_if(|(level, ..)| *level > depth) {
+        if let Some(planned) = planned.filter(|planned| *planned != seen) {
+            missing = Some(format!("{planned} subtests were planned, but {seen} were reported"));
+        }
+    }
+    if depth > 0 {
+        if levels.last().is_none_or(|(level, ..)| *level < depth) {
+            levels.push((depth, None, 0));
+        }
+        if let Some((_, planned, seen)) = levels.last_mut() {
+            *planned = plan.or(*planned);
+            *seen += usize::from(result.is_some());
+        }
+    }
+    missing
 }
 
 /// The name of a test, and the directive after it: `# SKIP why`, `# TODO`. A directive is a whole word.
