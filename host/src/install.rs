@@ -119,20 +119,37 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
 
 /// Takes a gate out again. What others put there stays.
 pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
-    match target {
+    let changes = match target {
         Target::Host(host) => {
             let path = root.join(settings_file(host));
             let Some(before) = read(&path)? else { return Ok(vec![InstallStep::Kept(path)]) };
             let after = settings::without(&before, host)
                 .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             match after {
-                Some(after) => Ok(vec![store(&path, Some(&before), &after)?]),
-                None => remove(&path),
+                Some(after) => vec![store(&path, Some(&before), &after)?],
+                None => remove(&path)?,
             }
         }
-        Target::Git => git::uninstall(root, environment),
-        Target::Github => ci::uninstall(root, ci::GITHUB),
-        Target::Gitlab => ci::uninstall(root, ci::GITLAB),
+        Target::Git => return git::uninstall(root, environment),
+        Target::Github => ci::uninstall(root, ci::GITHUB)?,
+        Target::Gitlab => ci::uninstall(root, ci::GITLAB)?,
+    };
+    for change in &changes {
+        if let Change::Removed(path) = change {
+            remove_empty_folders(path, root);
+        }
+    }
+    Ok(changes)
+}
+
+/// Removes the folders around a removed file, up to the root, that hold nothing else.
+fn remove_empty_folders(removed: &Path, root: &Path) {
+    let folders = removed.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(root));
+    for folder in folders {
+        // A folder that is not empty cannot be removed.
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
     }
 }
 

@@ -148,7 +148,7 @@ fn report<J: RunCheck>(node: &Node, path: &str, parts: &BothParts<'_, J>) {
     for child in &node.children {
         report(child, &format!("{path}/{}", child.name), parts);
     }
-    if node.kind != NodeKind::Check || !parts.reported.lock().contains(path) {
+    if node.kind != NodeKind::Check || !parts.reported.lock().contains_key(path) {
         parts.judge.observe(GateEvent::Finished { path, node });
     }
 }
@@ -163,8 +163,8 @@ struct BothParts<'j, J> {
     passed: Mutex<BTreeMap<usize, (Vec<Evidence>, CheckAnswer)>>,
     /// The paths of the checks that were reported as started.
     started: Mutex<BTreeSet<String>>,
-    /// The paths of the checks whose end was reported in the first part.
-    reported: Mutex<BTreeSet<String>>,
+    /// The outcomes that were reported in the first part, by the path of the check.
+    reported: Mutex<BTreeMap<String, Outcome>>,
 }
 
 impl<J: RunCheck> RunCheck for BothParts<'_, J> {
@@ -205,11 +205,13 @@ impl<J: RunCheck> RunCheck for BothParts<'_, J> {
                 PlanNodeKind::Gate(_) => is_second,
             },
             GateEvent::Finished { path, node } if is_second => {
-                !(node.kind == NodeKind::Check && node.outcome == Outcome::Pass && self.reported.lock().contains(path))
+                node.kind != NodeKind::Check || self.reported.lock().get(path) != Some(&node.outcome)
             }
             GateEvent::Finished { path, node } => {
                 let left_out = node.skipped == Some(SkipReason::LeftOut) || node.reused.is_some();
-                node.kind == NodeKind::Check && !left_out && self.reported.lock().insert(path.to_owned())
+                node.kind == NodeKind::Check
+                    && !left_out
+                    && self.reported.lock().insert(path.to_owned(), node.outcome).is_none()
             }
         };
         if forward {

@@ -248,7 +248,11 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
         }
     }
     let history = TaskHistory::of_runs(entries, runs);
-    status.attempt = history.attempts().max(1);
+    status.attempt = match history.attempts() {
+        // A pass ends the count; the attempts of its record led to it.
+        0 if status.gate_status == TaskState::Approved => status.attempt,
+        attempts => attempts.max(1),
+    };
     status.previous_failures = history.runs.iter().filter(|run| !run.passed()).map(failure).collect();
     Ok(status)
 }
@@ -311,7 +315,7 @@ impl TaskStatus {
             self.name.clone_from(&task.title);
             self.phase.clone_from(&task.phase);
         }
-        self.max_attempts = record.attempts_allowed;
+        (self.attempt, self.max_attempts) = (record.attempt, record.attempts_allowed);
         if self.executor_status != "running" {
             self.executor_status = match &record.class {
                 Some(Class::ExecutionFailure) => "failure",

@@ -192,8 +192,12 @@ impl LoopRules {
             return failed("max_cost", format!("the attempts cost {:.3} of {most:.3}", spent.cost));
         }
         if spent.bounces >= self.budgets.bounces() {
-            let times = if spent.bounces == 1 { "once".to_owned() } else { format!("{} times", spent.bounces) };
-            return failed("max_bounces", format!("the work was sent back {times}, which is the limit"));
+            let why = match spent.bounces {
+                0 => "the work is not sent back: `max_bounces` is 0".to_owned(),
+                1 => "the work was sent back once, which is the limit".to_owned(),
+                times => format!("the work was sent back {times} times, which is the limit"),
+            };
+            return failed("max_bounces", why);
         }
         None
     }

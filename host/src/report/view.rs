@@ -116,10 +116,13 @@ fn is_blocking(outcome: Outcome) -> bool {
 
 /// Returns the path for a finding without a place: the configuration, or the folder itself.
 pub(super) fn fallback_path(record: &Record) -> &str {
-    match record.policy.source.as_str() {
-        "file" | "base" if !record.policy.name.starts_with(['/', '.']) => &record.policy.name,
+    let name = match record.policy.source.as_str() {
+        "file" => record.policy.name.as_str(),
+        // The name says which commit: "gate.toml of `COMMIT`".
+        "base" => record.policy.name.rsplit_once(" of `").map_or(".", |(file, _)| file),
         _ => ".",
-    }
+    };
+    if name.starts_with(['/', '.']) { "." } else { name }
 }
 
 /// Returns a message and its hint.
