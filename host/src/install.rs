@@ -135,7 +135,7 @@ pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Resu
         Target::Gitlab => ci::uninstall(root, ci::GITLAB)?,
     };
     for change in &changes {
-        if let Change::Removed(path) = change {
+        if let InstallStep::Removed(path) = change {
             remove_empty_folders(path, root);
         }
     }

@@ -213,16 +213,7 @@ impl Session {
             ..Labels::default()
         };
         let takes_time = !plan.commands.is_empty() || !plan.models.is_empty();
-        let given = recorder.is_some().then(|| RunInputs {
-            submission: RunInputs::submission_value(&subject.submission),
-            paths: subject.paths.clone(),
-            from_git: changes.from_git,
-            base: changes.base.clone(),
-            work: RunInputs::work(self.request.work),
-            fail_fast: self.request.fail_fast,
-            left_out: circumstances.left_out.iter().cloned().collect(),
-            predecessor_unpassed,
-        });
+        let subject = Arc::new(subject);
         let run = emitter.run().to_owned();
         let (mut kept, mut storing) = (None, None);
         let recorder = match recorder {
@@ -232,7 +223,22 @@ impl Session {
                 let stored = recorder.ledger().folder().map(|state| StoredInputs::of(&state, &run));
                 // If the inputs cannot be stored, the run cannot be bundled later. Its ledger entries are complete all the
                 // same.
-                let store = move || Ok(stored.filter(|stored| stored.begin(&given.unwrap_or_default()).is_ok()));
+                let (checked, found) = (Arc::clone(&subject), Arc::clone(&changes));
+                let (work, fail_fast) = (RunInputs::<()>::work(self.request.work), self.request.fail_fast);
+                let left_out = circumstances.left_out.iter().cloned().collect();
+                let store = move || {
+                    let inputs = RunInputs {
+                        submission: &checked.submission,
+                        paths: checked.paths.clone(),
+                        from_git: found.from_git,
+                        base: found.base.clone(),
+                        work,
+                        fail_fast,
+                        left_out,
+                        predecessor_unpassed,
+                    };
+                    Ok(stored.filter(|stored| stored.begin(&inputs).is_ok()))
+                };
                 let stored = tokio::task::spawn_blocking(store);
                 // Only the tapes of commands and models need the folder. Other runs go on meanwhile.
                 if takes_time {
@@ -248,7 +254,6 @@ impl Session {
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
         let services = Services::new(plan, &subject, tape, commands, found.path.clone(), environment);
-        let subject = Arc::new(subject);
         let observe = |event: gate::GateEvent<'_>| {
             if let Some(recorder) = &recorder {
                 recorder.observe(event);

@@ -1,7 +1,7 @@
 //! Converts entries to rows, and back.
 
 use super::{unreadable, unwritable};
-use crate::ledger::chain::{self, Damage, DamageKind, Hash};
+use crate::ledger::chain::{Damage, DamageKind, Hash};
 use crate::ledger::{Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
