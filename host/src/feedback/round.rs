@@ -52,6 +52,11 @@ impl Round {
         }
     }
 
+    /// Returns whether no earlier attempt had a finding.
+    pub(super) fn is_new(&self, finding: &Finding) -> bool {
+        finding.fingerprint.is_empty() || !self.first.contains_key(&finding.fingerprint)
+    }
+
     pub(super) fn resolved(&self) -> &[Finding] {
         &self.resolved
     }
