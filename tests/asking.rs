@@ -42,12 +42,12 @@ impl Default for Question {
 }
 
 /// A runtime, and threads to use it from.
-pub(crate) struct Host {
+pub(crate) struct TestHost {
     runtime: Arc<Runtime>,
     threads: tokio::runtime::Runtime,
 }
 
-impl Host {
+impl TestHost {
     pub(crate) fn new() -> Self {
         let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
         Self { runtime: Arc::new(Runtime::new(None).expect("an engine")), threads: threads.expect("threads") }

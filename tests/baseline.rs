@@ -2,7 +2,7 @@
 //! files as after the first, and no more memory.
 #![cfg(target_os = "linux")]
 
-use crate::asking::Host;
+use crate::asking::TestHost;
 use crate::hostile;
 use std::process::Command;
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn rounds_of_the_catalogue_leave_nothing_behind() {
 }
 
 fn rounds() {
-    let host = Host::new();
+    let host = TestHost::new();
     let questions = hostile::questions(Duration::from_millis(20));
     let mut held = Vec::new();
     let mut resident = Vec::new();

@@ -1,6 +1,6 @@
 //! Core modules become components that reach nothing, whatever their language runtime imports from WASI.
 
-use crate::asking::{Host, Question};
+use crate::asking::{Question, TestHost};
 use gatehost::component::{Bindings, ComponentError, ContractSource};
 use gatehost::plan::Shape;
 use gatehost::runtime::{CONTRACT, ComponentType};
@@ -55,7 +55,7 @@ fn what_wants_wasi_gets_nothing_of_it() {
         component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     assert_eq!(functions, [&log]);
     let question = Question { content: "one\ntwo ä three\n".into(), ..Question::default() };
-    let answer = Host::new().ask(&component, question).expect("an answer");
+    let answer = TestHost::new().ask(&component, question).expect("an answer");
     assert_eq!(answer.verdict.status, Status::Pass);
     let lines: Vec<_> = answer.log.iter().map(|line| &*line.message).collect();
     assert_eq!(lines, ["one", "two ", " three"]);

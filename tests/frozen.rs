@@ -113,7 +113,14 @@ fn reference(schema: &Value) -> String {
         ("`[retry]`", keys(&root["retry"]["properties"], &all)),
         ("`[escalation]`", keys(&root["escalation"]["properties"], &all)),
         ("`[overrides]`", keys(&root["overrides"]["properties"], &all)),
+        ("`[plan]`", keys(&root["plan"]["properties"], &all)),
+        ("`[evaluator]`", keys(&root["evaluator"]["properties"], &all)),
+        ("`[progress]`", keys(&root["progress"]["properties"], &all)),
     ];
+    for name in root.as_object().expect("a table").keys().filter(|key| is_table(key)) {
+        let is_listed = tables.iter().any(|(title, _)| title.starts_with(&format!("`[{name}")));
+        assert!(is_listed, "the reference has no table for `[{name}]`");
+    }
     let mut text = String::new();
     for (title, keys) in tables {
         assert!(!keys.is_empty(), "{title} has no keys");

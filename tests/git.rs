@@ -117,6 +117,8 @@ fn nothing_is_fetched() {
 #[test]
 fn git_gets_no_variables_but_its_own() {
     let home = Home::new();
+    // Git says whether it is ignored.
+    home.sh("echo '[2]' > new.json");
     let real = which_git();
     let seen = home.path().join("seen");
     let path = home.git_is(&format!("env >> {}\nexec {real} \"$@\"", seen.display()));
@@ -176,6 +178,8 @@ fn an_unchanged_file_may_have_any_name() {
 #[test]
 fn a_git_that_was_killed_is_told() {
     let home = Home::new();
+    // Only git resolves a name with such a character.
+    home.sh("git checkout -q -b 'a@b'");
     let path = home.git_is(&format!("case \"$*\" in *cat-file*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
     let (exit, text) = home.gate(&home.work(), &["run"], &[("PATH", &path)]);
     assert_eq!(exit, 3, "{text}");

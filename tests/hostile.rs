@@ -7,7 +7,7 @@ mod closer;
 mod deadline;
 mod made;
 
-use crate::asking::{Host, Question, json_syntax};
+use crate::asking::{Question, TestHost, json_syntax};
 use crate::guests;
 use gatehost::limits::Limits;
 use gatehost::runtime::CallResult;
@@ -265,7 +265,7 @@ pub(crate) fn surprises(answers: &[Result<CallResult, Failure>]) -> Vec<String> 
 
 #[test]
 fn every_guest_ends_as_the_catalogue_says_and_its_siblings_do_not_notice() {
-    let host = Host::new();
+    let host = TestHost::new();
     let mut answers = Vec::new();
     for (number, (component, question)) in questions(Duration::from_millis(200)).into_iter().enumerate() {
         answers.push(host.ask(&component, question));
@@ -276,7 +276,7 @@ fn every_guest_ends_as_the_catalogue_says_and_its_siblings_do_not_notice() {
 
 #[test]
 fn guests_that_run_at_the_same_time_end_as_if_each_were_alone() {
-    let host = Host::new();
+    let host = TestHost::new();
     let sibling = || (json_syntax().wasm().to_vec(), Question { content: b"{}".to_vec(), ..Question::default() });
     let pairs = questions(Duration::from_millis(200)).into_iter().flat_map(|question| [question, sibling()]);
     let (mut hostile, mut siblings) = (Vec::new(), Vec::new());
@@ -297,7 +297,7 @@ fn a_guest_that_waits_for_a_place_loses_no_time_of_its_own() {
     // It gets its place after more than the second that it has, and then needs some milliseconds.
     let late = Question { limits: Limits { time: Duration::from_secs(1), ..Limits::default() }, ..Question::default() };
     questions.push((guests::component("leave-or-look"), late));
-    let mut answers = Host::new().ask_all(questions);
+    let mut answers = TestHost::new().ask_all(questions);
     let last = answers.pop().expect("an answer").expect("loaded");
     assert_eq!(last.verdict, Verdict::of(Status::Pass));
 }

@@ -1,7 +1,7 @@
 //! `gate install`, `gate uninstall` and `gate doctor` in real repositories, and what git then does.
 
 use crate::support;
-use gatehost::hook::{Host, sample};
+use gatehost::hook::{AgentHost, sample};
 use gatehost::install;
 use std::fs;
 use std::io::Write;
@@ -56,7 +56,7 @@ impl Work {
 #[test]
 fn every_installed_hook_blocks_through_a_shell_without_a_path() {
     let work = Work::new();
-    for host in Host::ALL {
+    for host in AgentHost::ALL {
         work.must("gate", &["install", host.as_str()]);
         let once = work.read(install::settings_file(*host));
         work.must("gate", &["install", host.as_str()]);
@@ -80,7 +80,8 @@ fn every_installed_hook_blocks_through_a_shell_without_a_path() {
         let answer = gatehost::hook::Answer { stdout: text(output.stdout), stderr: text(output.stderr), exit };
         assert_eq!(sample::proves(*host, &answer), Ok(()), "{host:?}");
         work.must("gate", &["uninstall", host.as_str()]);
-        assert_eq!(work.read(install::settings_file(*host)), "", "{host:?}: nothing is left");
+        let folder = Path::new(install::settings_file(*host)).parent().expect("a folder").to_owned();
+        assert!(!work.folder().join(&folder).exists(), "{host:?}: `{}` is left", folder.display());
     }
 }
 
@@ -238,7 +239,7 @@ fn the_doctor_proves_what_works_and_finds_what_does_not() {
         assert!(said.contains(line), "{line}: {said}");
     }
     // A path that leads nowhere, a deadline that is too late, a typo.
-    let settings = install::settings_file(Host::Claude);
+    let settings = install::settings_file(AgentHost::Claude);
     let good = work.read(settings);
     for (old, new, expected) in [
         (env!("CARGO_BIN_EXE_gate"), "/no/such/gate", "exit code 127"),

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 struct Server {
     child: Child,
@@ -155,4 +157,58 @@ fn what_was_asked_before_the_end_of_the_input_is_answered() {
     drop(server.child.stdin.take());
     assert_eq!(server.reply()["result"]["structuredContent"]["verdict"], "fail");
     assert_eq!(server.child.wait().expect("ended").code(), Some(0));
+}
+
+#[test]
+fn a_client_without_a_handshake_is_served() {
+    let mut server = Server::new();
+    fs::write(server.home.path().join("work/a.json"), "{,}").expect("written");
+    let mut ask = |id: u32, method: &str, revision: Value, mut parameters: Value| {
+        parameters["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": revision, "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        server.ask(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters }).to_string())
+    };
+    let newest = || json!("2026-07-28");
+    let discovered = ask(1, "server/discover", newest(), json!({}));
+    let about = &discovered["result"];
+    assert_eq!((&about["resultType"], &about["supportedVersions"][0]), (&json!("complete"), &newest()), "{discovered}");
+    assert_eq!(about["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "gate");
+    let listed = ask(2, "tools/list", newest(), json!({}));
+    assert!(listed["result"]["ttlMs"].is_u64() && listed["result"]["cacheScope"] == "private", "{listed}");
+    let failed = ask(3, "tools/call", newest(), json!({ "name": "verify" }));
+    let told = &failed["result"];
+    assert_eq!((&told["resultType"], &told["isError"]), (&json!("complete"), &json!(false)), "{failed}");
+    assert_eq!(told["structuredContent"]["verdict"], "fail");
+    for unknown in [json!("2099-01-01"), json!("2025-11-25"), json!(1)] {
+        let refused = ask(4, "tools/call", unknown.clone(), json!({ "name": "verify" }));
+        assert_eq!(refused["error"]["code"], -32022, "{refused}");
+        assert_eq!(refused["error"]["data"]["requested"], unknown);
+    }
+}
+
+#[test]
+fn a_client_that_disappears_leaves_nothing_running() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let outside = outside.path().canonicalize().expect("a folder");
+    let slow = format!(
+        "[gate.default]\nall = [\"slow\"]\n[check.slow]\nverifier = \"command\"\ngrants = [\"command:slow\"]\n\
+         [command.slow]\nrun = [\"sh\", \"-c\", \"echo > {0}/started; sleep 300\"]\nwrite = [\"{0}\"]\ntimeout = \"4m\"\n",
+        outside.display()
+    );
+    let mut server = Server::with(Some(&slow));
+    server.write(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify","arguments":{}}}"#);
+    while !outside.join("started").exists() {
+        assert!(server.child.try_wait().expect("a child").is_none(), "it ended");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let Server { mut child, replies, home } = server;
+    drop((child.stdin.take(), replies));
+    assert_eq!(child.wait().expect("ended").code(), Some(0));
+    // A run that came to its end, which is a timeout here, would be in the ledger.
+    let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
+    support::isolate(gate.args(["log", "--format", "json", "--kind", "run"]), &home.path().join("work"), home.path());
+    let listed = gate.env("GATE_STATE_DIR", home.path().join("state")).output().expect("gate runs");
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    assert!(!listed.contains("\"seq\""), "{listed}");
 }

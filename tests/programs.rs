@@ -1,6 +1,6 @@
 //! Programs as verifiers: only what they print counts.
 
-use crate::asking::{Host, Question};
+use crate::asking::{Question, TestHost};
 use crate::guests;
 use gatehost::limits::Limits;
 use gatehost::runtime::{ComponentSource, LogLevel, Runtime};
@@ -44,7 +44,7 @@ fn program(name: &str) -> Vec<u8> {
 
 #[test]
 fn every_program_ends_as_it_should() {
-    let host = Host::new();
+    let host = TestHost::new();
     for (name, expected) in PROGRAMS {
         let time = if *expected == Err(LimitTime) { Duration::from_millis(200) } else { Limits::default().time };
         let question = Question { limits: Limits { time, ..Limits::default() }, ..Question::default() };
@@ -74,7 +74,7 @@ fn what_a_program_reads_follows_its_schema() {
     let read = |content: &[u8]| -> Value {
         let settings = "{\"a\":1}";
         let question = Question { settings, content: content.to_vec(), ..Question::default() };
-        let answer = Host::new().ask(&program("echo"), question).expect("loaded");
+        let answer = TestHost::new().ask(&program("echo"), question).expect("loaded");
         assert_eq!(answer.verdict.status, Status::Pass);
         let [line] = &answer.log[..] else { panic!("{:?}", answer.log) };
         assert_eq!(line.severity, LogLevel::Printed);
@@ -91,7 +91,7 @@ fn what_a_program_reads_follows_its_schema() {
 
 #[test]
 fn what_a_program_finds_is_kept() {
-    let answer = Host::new().ask(&program("fail"), Question::default()).expect("loaded");
+    let answer = TestHost::new().ask(&program("fail"), Question::default()).expect("loaded");
     let verdict = answer.verdict;
     assert_eq!((verdict.confidence, &*verdict.summary, verdict.class), (Some(0.5), "no good", Some(Class::Malformed)));
     let [finding] = &verdict.findings[..] else { panic!("one finding") };
@@ -104,7 +104,7 @@ fn what_a_program_finds_is_kept() {
 
 #[test]
 fn a_program_with_a_flipped_bit_is_refused_or_ends() {
-    let host = Host::new();
+    let host = TestHost::new();
     let whole = program("pass");
     let limits = Limits { time: Duration::from_millis(50), ..Limits::default() };
     for position in (0..whole.len()).step_by(whole.len() / 50) {
@@ -124,7 +124,7 @@ fn a_program_cannot_make_the_encoder_read_types_of_its_own() {
     module.extend([0, name.len() as u8 + 2, name.len() as u8]);
     module.extend(name);
     module.push(1);
-    let failure = Host::new().ask(&module, Question::default()).expect_err("refused");
+    let failure = TestHost::new().ask(&module, Question::default()).expect_err("refused");
     assert_eq!(failure.kind, LoadNotComponent);
     assert!(failure.message.contains("already contains component types"), "{failure}");
 }

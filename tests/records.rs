@@ -25,7 +25,10 @@ const KINDS: &[(&str, Shows)] = &[
         vote["for"] == 1 && vote["against"] == 1 && vote["decision"] == "divided" && marked(record, "needs-person")
     }),
     ("an-error", |record| record["status"] == "error" && record["class"] == "infra"),
-    ("commands", |record| every_check(record)[0]["commands"][0]["sandbox"].is_string()),
+    ("commands", |record| {
+        let check = every_check(record)[0];
+        check["commands"][0]["sandbox"].is_string() && check["files"][0]["digest"].is_string()
+    }),
     ("files", |record| {
         let files =
             every_check(record).into_iter().flat_map(|check| check["files"].as_array().cloned().unwrap_or_default());

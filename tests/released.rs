@@ -3,7 +3,7 @@
 //! `fixtures/components/released` has one component of each shape for every version, frozen. A release adds its two, and the
 //! others never change.
 
-use crate::asking::{Host, Question};
+use crate::asking::{Question, TestHost};
 use crate::guests;
 use gatehost::config::Grant;
 use gatehost::runtime::{CONTRACT, ComponentSource, LogLevel, Rule};
@@ -20,7 +20,7 @@ fn file_verifiers_of_every_released_contract_answer() {
     for version in RELEASED {
         let component = guests::component(&format!("released/{version}-file"));
         let question = Question { settings: "{\"a\":1}", content: b"content".to_vec(), ..Question::default() };
-        let answer = Host::new().ask(&component, question).expect(version);
+        let answer = TestHost::new().ask(&component, question).expect(version);
         let place = Place {
             path: "src/main.rs".into(),
             line: Some(1),
@@ -56,7 +56,7 @@ fn file_verifiers_of_every_released_contract_answer() {
 fn verifiers_of_every_released_contract_describe_themselves() {
     for version in RELEASED {
         let source = ComponentSource::from_bytes(guests::component(&format!("released/{version}-file")));
-        let about = Host::new().describe(&source).expect(version);
+        let about = TestHost::new().describe(&source).expect(version);
         assert_eq!((&*about.name, &*about.version, &*about.summary), ("released", "1.0.0", "Stays as it was."));
         assert_eq!((&*about.files, &*about.settings_schema), (&["**/*.txt".to_owned()][..], "{\"type\":\"object\"}"));
         let rule = Rule {
@@ -88,7 +88,7 @@ fn submission_verifiers_of_every_released_contract_answer() {
             },
             ..Question::default()
         };
-        let answer = Host::new().ask(&component, question).expect(version);
+        let answer = TestHost::new().ask(&component, question).expect(version);
         assert_eq!((answer.verdict.status, &*answer.verdict.summary), (Status::Pass, "all done"), "{version}");
         let log: Vec<_> = answer.log.iter().map(|line| (line.severity, &*line.message)).collect();
         let expected = [

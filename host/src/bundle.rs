@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
 use crate::record::Record;
-use crate::session::{Policy, PolicyFiles, Request, RunInputs, StoredInputs, policy_files, tree_digest};
+use crate::session::{POLICY_FILE, Policy, PolicyFiles, Request, RunInputs, StoredInputs, policy_files, tree_digest};
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace::Workspace;
@@ -102,9 +102,9 @@ struct BundledFile {
 pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Environment) -> Result<Bundle, Error> {
     let record = entry.record()?;
     let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
-    let state = ledger.folder().ok_or_else(|| gone("this ledger keeps nothing beside its entries"))?;
+    let state = ledger.folder().ok_or_else(|| gone("this ledger has no folder for the inputs of runs"))?;
     let kept = StoredInputs::of(&state, &record.run);
-    let given = kept.given().map_err(|error| gone("what it was given is no longer kept").because(error))?;
+    let given = kept.given().map_err(|error| gone("its inputs are no longer stored").because(error))?;
     let policy = policy(&record, folder, environment)?;
     let submission = submission(&given.submission)?;
     let work = work(ledger, &record, &submission, &given.paths, folder, environment)?;
@@ -143,11 +143,12 @@ fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<B
     request.policy = match (record.policy.source.as_str(), &record.policy.commit) {
         ("default", _) => return Ok(BTreeMap::new()),
         ("flags", _) => {
-            return Err(Error::input("its verifiers were named on the command line, and are not kept")
-                .hint("write them into a gate.toml, and run that".to_owned()));
+            return Err(Error::input("its verifiers were named on the command line, and a bundle cannot contain them")
+                .hint("declare them in a gate.toml, and run its gate".to_owned()));
         }
         (_, Some(commit)) => Policy::Commit(commit.clone()),
-        (_, None) if record.policy.name.ends_with("gate.toml") => Policy::Nearest,
+        ("above", None) => Policy::Nearest,
+        (_, None) if record.policy.name == POLICY_FILE => Policy::Nearest,
         (_, None) => Policy::File(record.policy.name.clone().into()),
     };
     let PolicyFiles { digest, files } = policy_files(&request)?;

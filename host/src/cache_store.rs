@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_write_to_is_no_vault() {
+    fn a_folder_that_others_can_write_to_is_not_used() {
         let folder = tempfile::tempdir().expect("a folder");
         for mode in [0o777, 0o770, 0o702] {
             fs::set_permissions(folder.path(), Permissions::from_mode(mode)).expect("allowed");

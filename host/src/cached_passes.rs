@@ -85,14 +85,14 @@ impl CachedPasses {
     /// Returns the run in which the input passed, if it did.
     pub(crate) fn established(&self, input: &Input) -> Option<String> {
         let run = run_of(self.find(input)?);
-        self.seen(*input, run);
+        self.note(*input, run);
         Some(run_id::encode(u128::from_be_bytes(run)))
     }
 
     /// Caches a verdict, if it is a bare pass.
     pub(crate) fn learn(&self, input: Input, verdict: &Verdict) {
         if *verdict == Verdict::of(Status::Pass) {
-            self.seen(input, self.run);
+            self.note(input, self.run);
         }
     }
 
@@ -129,7 +129,7 @@ impl CachedPasses {
         records.binary_search_by(|record| input_of(record).cmp(input)).ok().map(|index| &records[index])
     }
 
-    fn seen(&self, input: Input, run: RunKey) {
+    fn note(&self, input: Input, run: RunKey) {
         self.now.lock().push((input, run));
     }
 }

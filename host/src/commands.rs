@@ -359,7 +359,7 @@ pub(crate) fn end_all(patience: Duration) {
 }
 
 /// How many bytes of the beginning and of the end of an output are shown.
-const TOLD: usize = 2_000;
+const SHOWN: usize = 2_000;
 
 impl From<&CommandResult> for CommandEvidence {
     fn from(ran: &CommandResult) -> Self {
@@ -389,7 +389,7 @@ impl From<&CommandResult> for CommandEvidence {
 
 /// Returns the output, and the advice if there is any.
 fn output(ran: &CommandResult) -> String {
-    let printed = told(&ran.stdout) + &told(&ran.stderr);
+    let printed = shortened(&ran.stdout) + &shortened(&ran.stderr);
     match &ran.advice {
         None => printed,
         Some(advice) if printed.is_empty() || printed.ends_with('\n') => format!("{printed}[gate] {advice}\n"),
@@ -398,15 +398,15 @@ fn output(ran: &CommandResult) -> String {
 }
 
 /// Returns an output as text, shortened in the middle.
-fn told(captured: &Captured) -> String {
+fn shortened(captured: &Captured) -> String {
     let head = String::from_utf8_lossy(&captured.head);
     let tail = String::from_utf8_lossy(&captured.tail);
     let whole: Vec<char> = head.chars().chain(tail.chars()).collect();
     let left_out = captured.length > (captured.head.len() + captured.tail.len()) as u64;
     let text = |chars: &[char]| text::clean(&chars.iter().collect::<String>(), chars.len());
-    if whole.len() <= 2 * TOLD && !left_out {
+    if whole.len() <= 2 * SHOWN && !left_out {
         return text(&whole);
     }
-    let (first, last) = (&whole[..TOLD.min(whole.len())], &whole[whole.len().saturating_sub(TOLD)..]);
+    let (first, last) = (&whole[..SHOWN.min(whole.len())], &whole[whole.len().saturating_sub(SHOWN)..]);
     format!("{}\n[…]\n{}", text(first), text(last))
 }

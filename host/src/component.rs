@@ -128,20 +128,20 @@ impl ContractSource {
             self.world(names.shape.ok_or_else(|| ComponentError::NoVerifier { version: self.version.clone() })?)?;
         let mut module = module.to_vec();
         if !names.describes_itself {
-            embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;
+            embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(does_not_fit)?;
         }
-        let mut encoder = ComponentEncoder::default().validate(true).module(&module).map_err(misfit)?;
+        let mut encoder = ComponentEncoder::default().validate(true).module(&module).map_err(does_not_fit)?;
         if names.wants_wasi {
-            encoder = encoder.adapter(PREVIEW_1, &self.null_adapter()?).map_err(misfit)?;
+            encoder = encoder.adapter(PREVIEW_1, &self.null_adapter()?).map_err(does_not_fit)?;
         }
-        encoder.encode().map_err(misfit)
+        encoder.encode().map_err(does_not_fit)
     }
 
     fn null_adapter(&self) -> Result<Vec<u8>, ComponentError> {
         let (resolve, world) = self.world_of("adapter", [("import", "log")].into_iter())?;
         let text = NULL_ADAPTER.replace("VERSION", &self.version);
         let mut adapter = wat::parse_str(text).map_err(|error| ComponentError::DoesNotFit(error.to_string()))?;
-        embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;
+        embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).map_err(does_not_fit)?;
         Ok(adapter)
     }
 }
@@ -150,7 +150,7 @@ fn unreadable(error: anyhow::Error) -> ComponentError {
     ComponentError::Contract(format!("{error:#}"))
 }
 
-fn misfit(error: anyhow::Error) -> ComponentError {
+fn does_not_fit(error: anyhow::Error) -> ComponentError {
     ComponentError::DoesNotFit(format!("{error:#}"))
 }
 

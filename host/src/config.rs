@@ -37,7 +37,7 @@ pub use problem::{ConfigProblem, ConfigProblems, Position};
 pub use terms::{Enforcement, Flaky, Inapplicable, Leniency, MemberTerms, PassIf, When};
 
 pub(crate) use files::pattern;
-pub(crate) use problem::{Positions, nearest, one_of};
+pub(crate) use problem::{Positions, did_you_mean, nearest, one_of};
 pub(crate) use units::{milliseconds, show_duration};
 
 use crate::retry::{EscalationPolicy, RetryPolicy};

@@ -120,7 +120,7 @@ impl Error {
     }
 
     /// Returns an error without a message, for a reader that has closed its end of the pipe.
-    pub fn untold() -> Self {
+    pub fn silent() -> Self {
         Self { kind: ErrorCategory::Host, problems: Vec::new() }
     }
 
@@ -258,7 +258,7 @@ impl From<changes::ChangesError> for Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Self::untold(),
+            std::io::ErrorKind::BrokenPipe => Self::silent(),
             _ => Self::host(error),
         }
     }

@@ -57,9 +57,11 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
         Some(Class::Blocked) => WAITING,
         _ => END,
     };
-    let mut lines: Vec<String> = parts.into_iter().flat_map(|part| part.lines).collect();
-    lines.extend(resolved(round));
-    let mut room = MAX_CHARS - chars(&text) - chars(end) - 1;
+    let lines: Vec<String> = parts.into_iter().flat_map(|part| part.lines).collect();
+    let resolved = resolved(round);
+    // How much is resolved is said however much is left out.
+    let counted = resolved.first().map_or(0, |line| chars(line) + 1);
+    let mut room = MAX_CHARS - chars(&text) - chars(end) - 1 - counted;
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
         let last = format!("({rest} more lines are left out.)\n");
@@ -67,6 +69,16 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
         let reserve = if rest > 1 { chars(&last) } else { 0 };
         if chars(line) + 1 + reserve > room {
             text.push_str(&last);
+            room = 0;
+            break;
+        }
+        room -= chars(line) + 1;
+        text.push_str(line);
+        text.push('\n');
+    }
+    room += counted;
+    for line in &resolved {
+        if chars(line) + 1 > room {
             break;
         }
         room -= chars(line) + 1;
@@ -111,8 +123,8 @@ fn tail(printed: &str) -> String {
 
 /// The feedback about one member.
 struct FeedbackPart {
-    /// Smaller is worse.
-    rank: u8,
+    /// How bad it is, and whether all of it was there before. Smaller is worse, and comes first.
+    rank: (u8, bool),
     lines: Vec<String>,
 }
 
@@ -127,6 +139,8 @@ fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut 
     if node.shadow {
         return;
     }
+    let findings = node.verdict.as_ref().map(|verdict| verdict.findings.as_slice()).unwrap_or_default();
+    let rank = (rank, !findings.is_empty() && !findings.iter().any(|found| round.is_new(found)));
     match node.kind {
         // If a gate has a verdict of its own, all its members passed.
         _ if node.verdict.is_some() => parts.push(FeedbackPart { rank, lines: check(node, round, told) }),
@@ -152,8 +166,8 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
     let verifier = node.verifier.as_ref().map(|verifier| format!(" ({})", shown(&verifier.name))).unwrap_or_default();
     let head = format!("- `{}`{verifier}: {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
     let Some(verdict) = &node.verdict else { return vec![head] };
-    let said = said(verdict).map(|said| format!(": {said}")).unwrap_or_default();
-    let mut lines = vec![format!("{head}{said}")];
+    let summary = summary_or_error(verdict).map(|summary| format!(": {summary}")).unwrap_or_default();
+    let mut lines = vec![format!("{head}{summary}")];
     for command in &node.commands {
         lines.push(format!("  ran {}: {}", quote(&command.line()), command.ending()));
     }
@@ -164,7 +178,8 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
         again += u64::from(!is_new);
         findings.extend(is_new.then_some(found));
     }
-    findings.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));
+    let key = |found: &Finding| (found.level, !round.is_new(found));
+    findings.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.place.cmp(&b.place)));
     for found in findings.iter().take(MAX_FINDINGS) {
         lines.push(finding(found) + &round.since(found));
         lines.extend(found.fix.as_ref().map(fix));
@@ -183,7 +198,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
 }
 
 /// Returns the summary of the verifier, or its error.
-fn said(verdict: &Verdict) -> Option<String> {
+fn summary_or_error(verdict: &Verdict) -> Option<String> {
     match &verdict.error {
         Some(error) => Some(format!("{} {}", error.kind, quote(&error.message))),
         None => Some(&verdict.summary).filter(|summary| !summary.is_empty()).map(|summary| quote(summary)),
@@ -283,6 +298,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_new_comes_first_and_what_is_resolved_is_always_counted() {
+        let of = |paths: &[String]| {
+            let findings = paths.iter().map(|path| Finding {
+                fingerprint: path.clone(),
+                ..found(Level::Error, path, 1, &"wrong ".repeat(30))
+            });
+            gate(NodeKind::All, Outcome::Fail, vec![check_node("a", failed("", findings.collect()))])
+        };
+        let old: Vec<String> = (0..100).map(|number| format!("old{number:03}")).collect();
+        let (before, now) = (of(&old), of(&[&old[50..], &["z-new".to_owned()]].concat()));
+        let text = feedback_in(&now, &Round::new(2, 3, &now, [(1, &before)]));
+        assert!(chars(&text) <= MAX_CHARS, "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[3].contains("z-new:1") && lines[3].ends_with("(new)"), "{text}");
+        assert!(lines[4].contains("old050:1") && lines[4].ends_with("(still there since attempt 1)"), "{text}");
+        assert!(
+            text.contains("more lines are left out") && text.contains("- resolved since attempt 1: 50\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn the_worst_comes_first_and_what_does_not_matter_is_left_out() {
         let error = Failure::new(ErrorKind::LimitTime, "timed out after 10s");
         let findings = vec![found(Level::Note, "b.rs", 2, "so so"), found(Level::Error, "a.rs", 1, "bad")];
@@ -360,11 +397,11 @@ The same checks will be run again on the next submission.
         let second = of(vec![finding("old", "1"), finding("other", "3")]);
         let text = feedback_in(&second, &Round::new(2, 3, &second, [(1, &first)]));
         let expected = "\
-Attempt 2 of 3 (verify-failure). VERIFICATION FAILED: the failures below are to be fixed and verified again.
+Attempt 2 of 3 (verify-failure). VERIFICATION FAILED: fix the failures below; the checks run again.
 The gate `c` failed.
 - `c` (verifier): fail
-  a.rs:1: error [code] «old» (still there since attempt 1)
   a.rs:1: error [code] «other» (new)
+  a.rs:1: error [code] «old» (still there since attempt 1)
 - resolved since attempt 1: 1
   a.rs:1: [code]
 The same checks will be run again on the next submission.

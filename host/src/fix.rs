@@ -82,7 +82,7 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
         return Ok(proposal);
     }
     if !request.selection.is_live() {
-        return Err(Error::usage("only files of the working tree can be repaired"));
+        return Err(Error::usage("only files of the working tree can be fixed"));
     }
     let base = work.base.ok_or_else(|| {
         Error::input("`gate fix` tries fixes in a copy of the workspace, which needs a git repository with a commit")

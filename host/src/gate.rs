@@ -50,7 +50,7 @@ pub trait RunCheck: Sync {
         None
     }
 
-    /// Whether there are passes of earlier runs.
+    /// Returns whether there are passes of earlier runs.
     fn has_passes(&self) -> bool {
         false
     }

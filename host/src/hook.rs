@@ -1,12 +1,11 @@
-//! `gate hook`: what a coding agent's host calls when the agent wants to stop.
+//! `gate hook`: the command that the host of a coding agent calls when the agent wants to stop.
 //!
-//! Each host has one small file: what it sends is read into a [`Call`], and what was decided becomes an [`Answer`] in its
-//! dialect. Everything else is common: which host calls (`detect`), how often an agent is sent back ([`budget`]), what the
-//! child process does ([`job`]) and how it is watched ([`supervise`]).
+//! Each host has one small file, which reads its message into a [`Call`] and turns the decision into an [`Answer`] in its
+//! dialect. The rest is common: the host is detected (`detect`), bounces are counted ([`budget`]), and a child process runs
+//! the gate ([`job`]) under supervision ([`supervise`]).
 //!
-//! Every agent takes a hook that crashes, hangs or is missing for leave to stop. So the run happens in a child process, and
-//! the hook itself only watches ([`supervise`]): whatever becomes of the child, the host gets an answer in its dialect and in
-//! time.
+//! Every host lets the agent stop if a hook crashes, hangs or is missing. So the gate runs in a child process, and the hook
+//! itself only watches it: whatever happens to the child, the host gets an answer in its dialect and in time.
 
 mod answer;
 pub mod budget;
@@ -15,7 +14,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod detect;
-mod evidence;
+mod state;
 mod fields;
 mod gemini;
 pub mod job;
@@ -44,7 +43,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// A program that runs coding agents and calls hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Host {
+pub enum AgentHost {
     /// Claude Code.
     Claude,
     /// Codex CLI.
@@ -59,11 +58,11 @@ pub enum Host {
     Cursor,
 }
 
-impl Host {
+impl AgentHost {
     /// Every host.
     pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -75,12 +74,12 @@ impl Host {
         }
     }
 
-    /// The host of this name.
+    /// Returns the host of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|host| host.as_str() == name)
     }
 
-    /// How long the host waits for a hook if its configuration says nothing, less the time to answer in.
+    /// Returns how long the host waits for a hook by default, minus the time for the answer.
     pub fn deadline(self) -> Duration {
         Duration::from_secs(match self {
             Self::Claude | Self::Codex => 570,
@@ -93,7 +92,7 @@ impl Host {
 /// What happened at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Event {
+pub enum HookEvent {
     /// A session began: the base of its changes is taken.
     Start,
     /// The user asked for something: the agent has its whole budget again.
@@ -112,9 +111,9 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Who calls.
-    pub host: Host,
+    pub host: AgentHost,
     /// What happened.
-    pub event: Event,
+    pub event: HookEvent,
     /// What the host calls it.
     pub name: String,
     /// The session; for a helper of the agent, also the helper.
@@ -144,11 +143,11 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of which nothing is known but who calls: of an unreadable input, as if the agent wanted to stop.
-    pub fn of(host: Host) -> Self {
+    /// Returns a call about which only the host is known, for unreadable input. It counts as if the agent wanted to stop.
+    pub fn of(host: AgentHost) -> Self {
         Self {
             host,
-            event: Event::Stop,
+            event: HookEvent::Stop,
             name: String::new(),
             session: None,
             turn: None,
@@ -167,31 +166,31 @@ impl Call {
 
     /// Reads what a host sends: one JSON document, whose end is not that of the stream, because not every host closes it.
     /// `None` where neither the caller nor the input says which host it is.
-    pub fn read(input: impl io::Read, host: Option<Host>) -> Option<Self> {
+    pub fn read(input: impl io::Read, host: Option<AgentHost>) -> Option<Self> {
         let bounded = io::BufReader::new(input.take(MAX_BYTES));
         let value: Option<Value> =
             serde_json::Deserializer::from_reader(bounded).into_iter().next().and_then(Result::ok);
         let Some(fields) = value.as_ref().and_then(Fields::new) else { return host.map(Self::of) };
         let host = host.or_else(|| detect(&fields))?;
         Some(match host {
-            Host::Claude => claude::read(&fields),
-            Host::Codex => codex::read(&fields),
-            Host::Gemini => gemini::read(&fields),
-            Host::Qwen => qwen::read(&fields),
-            Host::Copilot => copilot::read(&fields),
-            Host::Cursor => cursor::read(&fields),
+            AgentHost::Claude => claude::read(&fields),
+            AgentHost::Codex => codex::read(&fields),
+            AgentHost::Gemini => gemini::read(&fields),
+            AgentHost::Qwen => qwen::read(&fields),
+            AgentHost::Copilot => copilot::read(&fields),
+            AgentHost::Cursor => cursor::read(&fields),
         })
     }
 
     /// Says in the host's dialect what was decided.
     pub fn answer(&self, decision: &Decision) -> Answer {
         match self.host {
-            Host::Claude => claude::answer(self, decision),
-            Host::Codex => codex::answer(self, decision),
-            Host::Gemini => gemini::answer(self, decision),
-            Host::Qwen => qwen::answer(self, decision),
-            Host::Copilot => copilot::answer(self, decision),
-            Host::Cursor => cursor::answer(self, decision),
+            AgentHost::Claude => claude::answer(self, decision),
+            AgentHost::Codex => codex::answer(self, decision),
+            AgentHost::Gemini => gemini::answer(self, decision),
+            AgentHost::Qwen => qwen::answer(self, decision),
+            AgentHost::Copilot => copilot::answer(self, decision),
+            AgentHost::Cursor => cursor::answer(self, decision),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Puts gates where work is done: in the settings of coding agents, in git hooks, in CI; and takes them out again.
+//! Installs gates into the settings of coding agents, git hooks and CI, and removes them again.
 //!
-//! What is there is kept: settings are edited in place, comments included, and a git hook that was there before still runs.
+//! Existing configuration is kept: settings are edited in place, comments included, and an existing git hook still runs.
 //! Installing twice changes nothing.
 
 mod ci;
@@ -18,7 +18,7 @@ pub use trust::{Trust, trust_of, trusted_line};
 
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::hook::Host;
+use crate::hook::AgentHost;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The settings of a coding agent's host.
-    Host(Host),
+    Host(AgentHost),
     /// The hooks of this repository.
     Git,
     /// A workflow of GitHub Actions.
@@ -39,18 +39,18 @@ pub enum Target {
 impl Target {
     /// Every target.
     pub const ALL: &[Self] = &[
-        Self::Host(Host::Claude),
-        Self::Host(Host::Codex),
-        Self::Host(Host::Gemini),
-        Self::Host(Host::Qwen),
-        Self::Host(Host::Copilot),
-        Self::Host(Host::Cursor),
+        Self::Host(AgentHost::Claude),
+        Self::Host(AgentHost::Codex),
+        Self::Host(AgentHost::Gemini),
+        Self::Host(AgentHost::Qwen),
+        Self::Host(AgentHost::Copilot),
+        Self::Host(AgentHost::Cursor),
         Self::Git,
         Self::Github,
         Self::Gitlab,
     ];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Host(host) => host.as_str(),
@@ -60,20 +60,20 @@ impl Target {
         }
     }
 
-    /// The target of this name.
+    /// Returns the target of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|target| target.as_str() == name)
     }
 
-    /// Whether it seems to be used in this folder: it left a file here.
+    /// Returns whether it seems to be used in this folder, because it left a file here.
     pub fn is_used(self, root: &Path) -> bool {
         let sign = match self {
-            Self::Host(Host::Claude) => ".claude",
-            Self::Host(Host::Codex) => ".codex",
-            Self::Host(Host::Gemini) => ".gemini",
-            Self::Host(Host::Qwen) => ".qwen",
-            Self::Host(Host::Copilot) => ".github/hooks",
-            Self::Host(Host::Cursor) => ".cursor",
+            Self::Host(AgentHost::Claude) => ".claude",
+            Self::Host(AgentHost::Codex) => ".codex",
+            Self::Host(AgentHost::Gemini) => ".gemini",
+            Self::Host(AgentHost::Qwen) => ".qwen",
+            Self::Host(AgentHost::Copilot) => ".github/hooks",
+            Self::Host(AgentHost::Cursor) => ".cursor",
             Self::Git => ".git",
             Self::Github => ".github/workflows",
             Self::Gitlab => ".gitlab-ci.yml",
@@ -82,9 +82,9 @@ impl Target {
     }
 }
 
-/// What was done to a file.
+/// One step of an installation: what was done to a file, or what is left to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum InstallStep {
     /// It was written or edited.
     Written(PathBuf),
     /// It was as it should be.
@@ -96,7 +96,7 @@ pub enum Change {
 }
 
 /// Installs a gate. `gate` is the absolute path of the program.
-pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     if !gate.is_absolute() {
         return Err(Error::host(format_args!("expected an absolute path, found `{}`", gate.display())));
     }
@@ -108,7 +108,7 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
                 settings::merged(before.as_deref(), &hosts::entries(host, gate), hosts::root_entries(host), host)
                     .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             let mut changes = vec![store(&path, before.as_deref(), &after)?];
-            changes.extend(hosts::notes(host, root).into_iter().map(Change::Note));
+            changes.extend(hosts::notes(host, root).into_iter().map(InstallStep::Note));
             Ok(changes)
         }
         Target::Git => git::install(root, gate, environment),
@@ -118,21 +118,38 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
 }
 
 /// Takes a gate out again. What others put there stays.
-pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
-    match target {
+pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
+    let changes = match target {
         Target::Host(host) => {
             let path = root.join(settings_file(host));
-            let Some(before) = read(&path)? else { return Ok(vec![Change::Kept(path)]) };
+            let Some(before) = read(&path)? else { return Ok(vec![InstallStep::Kept(path)]) };
             let after = settings::without(&before, host)
                 .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             match after {
-                Some(after) => Ok(vec![store(&path, Some(&before), &after)?]),
-                None => remove(&path),
+                Some(after) => vec![store(&path, Some(&before), &after)?],
+                None => remove(&path)?,
             }
         }
-        Target::Git => git::uninstall(root, environment),
-        Target::Github => ci::uninstall(root, ci::GITHUB),
-        Target::Gitlab => ci::uninstall(root, ci::GITLAB),
+        Target::Git => return git::uninstall(root, environment),
+        Target::Github => ci::uninstall(root, ci::GITHUB)?,
+        Target::Gitlab => ci::uninstall(root, ci::GITLAB)?,
+    };
+    for change in &changes {
+        if let InstallStep::Removed(path) = change {
+            remove_empty_folders(path, root);
+        }
+    }
+    Ok(changes)
+}
+
+/// Removes the folders around a removed file, up to the root, that hold nothing else.
+fn remove_empty_folders(removed: &Path, root: &Path) {
+    let folders = removed.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(root));
+    for folder in folders {
+        // A folder that is not empty cannot be removed.
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
     }
 }
 
@@ -145,9 +162,9 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
 }
 
 /// Writes a file as a whole or not at all, unless it says the same already.
-fn store(path: &Path, before: Option<&str>, after: &str) -> Result<Change, Error> {
+fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, Error> {
     if before == Some(after) {
-        return Ok(Change::Kept(path.to_owned()));
+        return Ok(InstallStep::Kept(path.to_owned()));
     }
     let failed = |error: std::io::Error| Error::input(format_args!("cannot write `{}`", path.display())).because(error);
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -160,17 +177,17 @@ fn store(path: &Path, before: Option<&str>, after: &str) -> Result<Change, Error
     let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
     file.as_file().set_permissions(mode).map_err(failed)?;
     file.persist(&real).map_err(|error| failed(error.error))?;
-    Ok(Change::Written(path.to_owned()))
+    Ok(InstallStep::Written(path.to_owned()))
 }
 
-fn remove(path: &Path) -> Result<Vec<Change>, Error> {
+fn remove(path: &Path) -> Result<Vec<InstallStep>, Error> {
     match fs::remove_file(path) {
-        Ok(()) => Ok(vec![Change::Removed(path.to_owned())]),
+        Ok(()) => Ok(vec![InstallStep::Removed(path.to_owned())]),
         Err(error) => Err(Error::input(format_args!("cannot remove `{}`", path.display())).because(error)),
     }
 }
 
-/// A word of a shell command.
+/// Quotes a word for a shell command.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {

@@ -1,11 +1,11 @@
-//! The ledger: what was checked, by which bytes, on which bytes, and who let something through. It outlives runs.
+//! The ledger: durable entries about what was checked, by which bytes, on which bytes, and who let something through.
 //!
 //! Entries are numbered without gaps and chained: the hash of each covers the hash before it, its number, its labels and
-//! its stored bytes, so that an altered, removed, inserted or reordered entry is named by [`Ledger::verify`]. The last
-//! number and hash, the [`Head`], can be kept elsewhere; against it, entries cut off at the end are named too.
+//! its stored bytes. So [`Ledger::verify`] names every entry that was altered, removed, inserted or reordered. The last
+//! number and hash, the [`Head`], can be stored elsewhere; with it, entries that were cut off at the end are named too.
 //!
-//! Counters are never stored. How often something was attempted or sent back follows from the entries ([`history`]), so
-//! that nothing is counted twice, and a start without an end counts as an attempt that was interrupted.
+//! Counters are never stored. The numbers of attempts and bounces follow from the entries ([`history`]), so nothing is
+//! counted twice, and a start without an end counts as an interrupted attempt.
 //!
 //! The trait is synchronous; call it where blocking is allowed. [`SqliteLedger`] is the store of one machine.
 
@@ -78,7 +78,7 @@ impl EntryKind {
         Self::Note,
     ];
 
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -122,7 +122,7 @@ pub struct UnknownKind(String);
 pub struct Project(String);
 
 impl Project {
-    /// The project that a folder belongs to.
+    /// Returns the project that a folder belongs to.
     pub fn of(folder: &Path, environment: &Environment) -> Result<Self, Error> {
         let real = folder.canonicalize().map_err(|error| {
             Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
@@ -131,17 +131,17 @@ impl Project {
         Ok(Self::at(&root))
     }
 
-    /// The project whose root has this canonical path.
+    /// Returns the project whose root has this canonical path.
     pub fn at(root: &Path) -> Self {
         Self(root.to_string_lossy().into_owned())
     }
 
-    /// The path, as it is stored.
+    /// Returns the path, as it is stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> &Path {
         Path::new(&self.0)
     }
@@ -187,7 +187,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// What the entry of a run is found by.
+    /// Returns the labels by which the entry of a run is found.
     pub fn of(record: &Record) -> Self {
         let task = record.task.as_ref();
         Self {
@@ -216,13 +216,13 @@ pub struct NewEntry {
 }
 
 impl NewEntry {
-    /// An entry with this body; [`body`] has the usual ones.
+    /// Creates an entry with this body; [`body`] has the usual ones.
     pub fn new(kind: EntryKind, labels: Labels, body: &impl Serialize) -> Result<Self, LedgerError> {
         let body = serde_json::to_vec(body).map_err(|error| LedgerError::Unwritable(error.to_string()))?;
         Ok(Self { kind, labels, body })
     }
 
-    /// The entry of a run.
+    /// Creates the entry of a run.
     pub fn run(record: &Record, session: &str) -> Result<Self, LedgerError> {
         let labels = Labels { session: session.to_owned(), ..Labels::of(record) };
         Self::new(EntryKind::Run, labels, record)
@@ -258,7 +258,7 @@ impl Entry {
         })
     }
 
-    /// The record, of the entry of a run.
+    /// Returns the record of a run entry.
     pub fn record(&self) -> Result<Record, LedgerError> {
         self.read()
     }
@@ -321,12 +321,12 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Everything of a project.
+    /// Selects all entries of a project.
     pub fn of(project: &Project) -> Self {
         Self { project: Some(project.clone()), ..Self::default() }
     }
 
-    /// Only these kinds.
+    /// Keeps only entries of these kinds.
     pub fn kinds(mut self, kinds: &[EntryKind]) -> Self {
         self.kinds = kinds.to_vec();
         self
@@ -369,16 +369,16 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// What to do about it.
+    /// Returns the next action for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoFolder => "set `GATE_STATE_DIR`, or run without a ledger: `--no-ledger`",
             Self::Folder { .. } => "make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`",
             Self::Unreadable(_) | Self::Unwritable(_) => {
-                "look at the free space and the permissions of the state folder, or choose another with `GATE_STATE_DIR`"
+                "check the free space and the permissions of the state folder, or choose another with `GATE_STATE_DIR`"
             }
             Self::Damaged(_) => {
-                "`gate log --verify` names every damaged entry; move the ledger away to begin a new one, and keep it as evidence"
+                "`gate log --verify` names every damaged entry; keep the ledger as evidence, and move it away to start a new one"
             }
         }
     }
@@ -410,10 +410,10 @@ pub trait Ledger: Send + Sync + fmt::Debug {
         durability: Durability,
     ) -> Result<Vec<Entry>, LedgerError>;
 
-    /// The entries that are asked for, in the order of their numbers. Each is checked against its hash.
+    /// Returns the selected entries in the order of their numbers. Each is checked against its hash.
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError>;
 
-    /// The last entry.
+    /// Returns the last entry.
     fn head(&self) -> Result<Head, LedgerError>;
 
     /// Checks every entry and the chain, and that `anchor`, where it is given, is part of it. Empty: nothing is wrong.
@@ -426,7 +426,7 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// Drops every entry up to this number, and appends one that says so. The chain stays verifiable from there.
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError>;
 
-    /// The folder of this machine in which more about runs can be kept, where there is one.
+    /// Returns the folder on this machine for more data about runs, if there is one.
     fn folder(&self) -> Option<PathBuf> {
         None
     }

@@ -51,6 +51,7 @@ mod regular_file;
 mod run_id;
 #[doc(hidden)]
 pub mod search_path;
+mod tape_files;
 mod temporary;
 pub mod cache_store;
 pub mod verdict;

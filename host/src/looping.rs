@@ -1,11 +1,11 @@
-//! The loop: run an executor, judge what it did, send it back with feedback, and end in a state that has a name.
+//! The loop: runs an executor, checks its work, sends it back with feedback, and ends in a named state.
 //!
-//! What decides is fixed before the executor runs for the first time: the commit that its work is compared with, the
-//! configuration, and the bytes of the verifiers ([`Pinned`]). At every attempt everything that differs from that commit
-//! is judged: later commits, staged, unstaged and untracked files, also those that were there before.
+//! Everything that decides is fixed before the executor runs for the first time: the base commit, the configuration, and
+//! the bytes of the verifiers ([`Pinned`]). Every attempt is checked as the whole difference from that commit: later
+//! commits, staged, unstaged and untracked files, and changes from before the loop.
 //!
-//! An executor is not confined. It keeps its terminal and its network, and ends with everything that it started before
-//! its work is judged. One that does not end by itself with exit code 0 has failed, whatever it left behind.
+//! An executor does not run in a sandbox. It keeps its terminal and its network, and everything that it started is killed
+//! before its work is checked. An executor that does not exit with code 0 has failed, whatever it left behind.
 
 mod attempt;
 mod commit;
@@ -39,7 +39,7 @@ use crate::shutdown;
 use crate::text;
 use crate::verdict::Class;
 use attempt::Done;
-use decide::{Next, Rules, Spent};
+use decide::{LoopRules, Next, Spent};
 use emit::Emitter;
 use entries::LoopEntries;
 use record::LoopEnd;
@@ -119,11 +119,11 @@ fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     tokio.map_err(|error| Error::host("cannot wait").because(error))?.block_on(future)
 }
 
-/// The commit that the work is compared with.
+/// Returns the commit that the work is compared with.
 fn base(request: &Request) -> Result<String, Error> {
     let changes = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?;
     changes.base.filter(|_| changes.from_git).ok_or_else(|| {
-        Error::input("a loop compares the work with the last commit, and there is none")
+        Error::input("a loop compares the work with the last commit, but there is no commit")
             .hint("run it in a git repository that has a commit".to_owned())
     })
 }
@@ -150,7 +150,7 @@ struct Driver<'a> {
     request: Request,
     pinned: Pinned,
     budgets: LoopConfig,
-    rules: Rules,
+    rules: LoopRules,
     /// Whether an evaluator runs after each attempt.
     evaluates: bool,
     entries: LoopEntries,
@@ -173,7 +173,9 @@ impl<'a> Driver<'a> {
         let ledger = request.ledger.open(&request.environment)?;
         let reached = match (&wanted.resume, &ledger) {
             (None, _) => None,
-            (Some(_), None) => return Err(Error::usage("a loop is resumed from the ledger, and the ledger is off")),
+            (Some(_), None) => {
+                return Err(Error::usage("a loop is resumed from the ledger, and the ledger is disabled"));
+            }
             (Some(id), Some(ledger)) => {
                 Some(Reached::read(ledger.as_ref(), &Project::of(&request.folder, &request.environment)?, id)?)
             }
@@ -196,7 +198,9 @@ impl<'a> Driver<'a> {
             reached.refuse_another_gate(&pinned)?;
         }
         let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
-        request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
+        if let Some(ledger) = ledger {
+            request.ledger = LedgerUse::Store(ledger);
+        }
         request.pinned = Some(pinned.clone());
         // A tape answers each request once, in its order.
         request.reusable = request.commands.is_none().then(Arc::default);
@@ -204,7 +208,7 @@ impl<'a> Driver<'a> {
         let config = pinned.config();
         let reads_submissions = pinned.plan().checks().any(|check| check.shape == Shape::Submission);
         let evaluates = config.evaluator.is_some() && reads_submissions;
-        let rules = Rules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
+        let rules = LoopRules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
         let driver = Self { host, wanted, request, pinned, budgets, rules, evaluates, entries, emitter, started };
         Ok((driver, reached))
     }
@@ -243,7 +247,7 @@ impl<'a> Driver<'a> {
         Ok(record)
     }
 
-    /// The commit that the work is compared with.
+    /// Returns the commit that the work is compared with.
     fn base(&self) -> &str {
         match &self.request.selection {
             Selection::Base(base) => base,
@@ -251,12 +255,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The digest of the work.
+    /// Returns the digest of the work.
     fn tree(&self) -> Option<String> {
         repeated::tree(&self.request.folder, &self.request.selection, &self.own_files(), &self.request.environment)
     }
 
-    /// The files that the loop writes itself, relative to the root of the work.
+    /// Returns the files that the loop writes itself, relative to the root of the work.
     fn own_files(&self) -> BTreeSet<String> {
         let progress = self.progress_file();
         let own = progress.iter().chain(&self.wanted.insert_fix_tasks);
@@ -271,7 +275,7 @@ impl<'a> Driver<'a> {
         own.filter_map(inside).collect()
     }
 
-    /// The file in which reviews are told.
+    /// Returns the file to which reviews are appended.
     fn progress_file(&self) -> Option<PathBuf> {
         let file = self.pinned.config().progress.as_ref()?;
         let folder = self.pinned.configuration().and_then(|path| path.parent().map(Path::to_owned));
@@ -307,7 +311,7 @@ impl<'a> Driver<'a> {
         Ok(Course { before, feedback, fix_tasks, earlier, past })
     }
 
-    /// Attempt after attempt, until one passes or a budget ends.
+    /// Runs attempts until one passes or a budget is used up.
     fn drive(&self, record: &mut LoopRecord, mut course: Course, reached: Option<Reached>) -> Result<LoopEnd, Error> {
         if let Some(reached) = reached
             && let Some(ended) = self.go_on(record, &mut course, reached)?
@@ -376,7 +380,7 @@ impl<'a> Driver<'a> {
             Next::Bounce { .. } => None,
         };
         self.entries.attempt(&done.summary, self.budgets.bounces(), &done.feedback, ended.as_ref())?;
-        self.tell_progress(&done, ended.as_ref())?;
+        self.append_progress(&done, ended.as_ref())?;
         course.fix_tasks = done.summary.fix_tasks.concat();
         let number = done.summary.number;
         record.attempts.push(done.summary);

@@ -205,7 +205,7 @@ pub struct ModelUse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How the answer ended (`end`, `length`, `refusal`, `other`), or why there is none (`not-distinct`, `budget`,
-    /// `unreachable`, `malformed`).
+    /// `unreachable`, `timeout`, `malformed`).
     pub ended: String,
     /// The family of the model, if the configuration names it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -152,6 +152,10 @@ pub fn faults(record: &Record) -> BTreeSet<String> {
             faults.insert(format!("check:{}:{}", check.name, check.outcome.as_str()));
         }
     }
+    // Such as a `not` whose member passed: an override of anything else does not cover it.
+    if faults.is_empty() && record.status != Status::Pass {
+        faults.insert(format!("gate:{}:{}", record.gate.name, record.gate.outcome.as_str()));
+    }
     faults
 }
 
@@ -281,6 +285,11 @@ mod tests {
         assert!(!covers(&granted, &other, 1_000));
         other.tree = None;
         assert!(!covers(&granted, &other, 1_000));
+        // A gate that fails although every check passed is not covered by an override of findings.
+        let mut inverted = self::record(&[]);
+        inverted.gate.children[0].outcome = Outcome::Pass;
+        assert!(!covers(&granted, &inverted, 1_000));
+        assert!(covers(&self::granted(&inverted), &inverted, 1_000));
         let mut moved = record;
         moved.base = Some("c0ffee".to_owned());
         assert!(!covers(&granted, &moved, 1_000));

@@ -1,4 +1,4 @@
-//! What people and programs read afterwards. Renders a [`Record`] to a writer, and decides nothing.
+//! Reports for people and programs: renders a [`Record`] to a writer, and decides nothing.
 //!
 //! [`Format::ALL`] is the one list of formats: the command line, the help texts and the tests take their names from it.
 
@@ -68,12 +68,12 @@ impl Format {
         ("html", Self::Html, "One self-contained page"),
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, format, _)| *format == self).map_or("", |(name, ..)| name)
     }
 
-    /// The format of this name.
+    /// Returns the format of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, format, _)| *format)
     }
@@ -97,7 +97,7 @@ pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style,
     }
 }
 
-/// How many checks had each outcome, most serious first; outcomes that no check had are left out.
+/// Counts the checks with each outcome, most serious first. Outcomes without a check are left out.
 fn counts(record: &Record) -> Vec<(Outcome, usize)> {
     use Outcome::{Abstain, Error, Fail, NotApplicable, NotNeeded, NotReached, Pass, Skipped};
     [Fail, Error, Abstain, Pass, NotApplicable, Skipped, NotReached, NotNeeded]
@@ -107,7 +107,7 @@ fn counts(record: &Record) -> Vec<(Outcome, usize)> {
         .collect()
 }
 
-/// What the checks of a record came to, in words: `1 failed, 2 passed`.
+/// Returns the outcomes of the checks of a record in words: `1 failed, 2 passed`.
 fn counted(record: &Record) -> String {
     let word = |outcome: Outcome| match outcome {
         Outcome::Pass => "passed",

@@ -43,14 +43,14 @@ impl Verifiers {
 
     /// Returns the component with this digest, if a check of the plan uses it.
     pub(crate) fn source(&self, digest: &str) -> Option<Arc<ComponentSource>> {
-        let known = self.known();
+        let known = self.verifiers();
         let mut sources = known.values().flatten().map(|known| &known.source);
         sources.find(|source| source.digest() == digest).cloned()
     }
 
     /// Returns the rule for findings with this code, as the verifier with this digest declares it.
     pub(crate) fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
-        let known = self.known();
+        let known = self.verifiers();
         let known = known.values().flatten().find(|known| known.source.digest() == digest)?;
         known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
     }
@@ -59,7 +59,7 @@ impl Verifiers {
     pub(crate) fn unused_grants(&self, plan: &Plan) -> Vec<String> {
         let mut warnings = BTreeSet::new();
         for check in plan.checks() {
-            let known = self.known();
+            let known = self.verifiers();
             let Some(known) = known.values().flatten().find(|known| known.source.digest() == check.digest) else {
                 continue;
             };
@@ -69,14 +69,14 @@ impl Verifiers {
             for grant in check.grants.iter().filter(|grant| !known.component_type.uses(grant)) {
                 let (name, verifier) = (&check.check, &check.verifier);
                 warnings.insert(format!(
-                    "`check.{name}` grants `{grant}`, which the verifier `{verifier}` does not use; take it out of `grants`"
+                    "`check.{name}` grants `{grant}`, which the verifier `{verifier}` does not use; remove it from `grants`"
                 ));
             }
         }
         warnings.into_iter().collect()
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>> {
+    fn verifiers(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>> {
         self.known.lock()
     }
 
@@ -89,18 +89,18 @@ impl Verifiers {
     }
 
     async fn load_one(&self, name: &str) {
-        if !self.known().contains_key(name) {
-            let known = self.look(name).await.map(Arc::new);
-            self.known().insert(name.to_owned(), known);
+        if !self.verifiers().contains_key(name) {
+            let known = self.open(name).await.map(Arc::new);
+            self.verifiers().insert(name.to_owned(), known);
         }
     }
 
     fn find(&self, name: &str) -> Result<Arc<KnownVerifier>, Failure> {
         let not_loaded = || Failure::new(ErrorKind::HostFailed, format!("the verifier `{name}` was not loaded"));
-        self.known().get(name).cloned().unwrap_or_else(|| Err(not_loaded()))
+        self.verifiers().get(name).cloned().unwrap_or_else(|| Err(not_loaded()))
     }
 
-    async fn look(&self, name: &str) -> Result<KnownVerifier, Failure> {
+    async fn open(&self, name: &str) -> Result<KnownVerifier, Failure> {
         let (runtime, folder, compiling) =
             (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
         let named = name.to_owned();
@@ -110,7 +110,7 @@ impl Verifiers {
             if runtime.needs_compiling(&source) {
                 compiling(&named, &source);
             }
-            let component_type = runtime.anatomy_of(&source)?;
+            let component_type = runtime.read_type(&source)?;
             Ok::<_, Failure>((source, component_type))
         });
         let ended = |error: tokio::task::JoinError| Failure::new(ErrorKind::HostFailed, error.to_string());

@@ -206,6 +206,9 @@ pub enum RetryDecision {
     },
 }
 
+/// The trigger of an escalation because too many tasks of a group failed.
+pub const GROUP: &str = "group";
+
 /// Decides what happens after the last attempt.
 pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryFacts) -> RetryDecision {
     let Some(last) = facts.attempts.last() else {
@@ -219,7 +222,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
     let escalate = |level, trigger, why: String| RetryDecision::Escalate { level, trigger, why };
     if reached(facts.failed_in_group, escalation.group) {
         let why = format!("{} tasks of the group failed", facts.failed_in_group);
-        return escalate(EscalationLevel::Halt, "group", why);
+        return escalate(EscalationLevel::Halt, GROUP, why);
     }
     if let Some(why) = &facts.needs_person {
         return escalate(EscalationLevel::Notify, "needs-person", why.clone());

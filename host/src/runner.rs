@@ -51,7 +51,7 @@ pub(crate) struct Subject {
     /// check asks for them.
     pub(crate) uncommitted: Option<(Vec<Change>, Option<String>)>,
     /// The stat results of some files, from when they were found.
-    pub(crate) looks: HashMap<String, FileStat>,
+    pub(crate) stats: HashMap<String, FileStat>,
     /// Whether the files are a private copy.
     pub(crate) is_copy: bool,
 }
@@ -164,14 +164,14 @@ impl<'a> CheckRunner<'a> {
         let has_commands = !plan.commands.is_empty();
         let store = runtime.cache_store().filter(|_| use_cache && !subject.is_copy && !has_commands);
         let root = subject.workspace.root();
-        let digests = store.and_then(|store| Digests::open(store, root, &subject.paths, &subject.looks));
+        let digests = store.and_then(|store| Digests::open(store, root, &subject.paths, &subject.stats));
         let contents = Arc::new(Contents::new(&subject.workspace, &subject.paths, &wanted, digests.as_ref()));
         let is_shared = !subject.is_copy || has_commands;
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
         blocking(|| {
             for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
-                shown.look_at(&subject.workspace, &change.path);
+                shown.store(&subject.workspace, &change.path);
             }
         });
         Self {
@@ -202,7 +202,7 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// Sets the receiver of progress.
-    pub(crate) fn telling(self, done: Arc<FilesDone>) -> Self {
+    pub(crate) fn reporting_to(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
 
@@ -223,12 +223,12 @@ impl<'a> CheckRunner<'a> {
 
     /// Sets a function that finds files that were added during the run. It is called at the end, because commands may create
     /// files.
-    pub(crate) fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
+    pub(crate) fn finding_added(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
         Self { added: Some(added), ..self }
     }
 
     /// Returns `Err` if there are new files that a check would have judged.
-    fn confirm_the_list(&self) -> Result<(), Failure> {
+    fn confirm_no_new_files(&self) -> Result<(), Failure> {
         let Some(added) = self.added else { return Ok(()) };
         let added = added()?;
         let asked = self.asked.lock();
@@ -259,7 +259,7 @@ impl<'a> CheckRunner<'a> {
 
     /// Returns the submission with this evidence, and only with the parts that the check is given. It is converted once for
     /// all checks with the same evidence and parts.
-    fn told(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
+    fn prepare(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
         let submission = || check.reads.of(&self.subject.submission);
         if let Some((changes, base)) = self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
             let submission = Submission { changes: changes.clone(), base: base.clone(), ..submission() };
@@ -306,7 +306,7 @@ impl<'a> CheckRunner<'a> {
         let gone = gone.flatten().filter(|_| !handed);
         let all: BTreeSet<&String> = paths.iter().chain(gone).filter(|path| files.contains(path)).collect();
         if handed {
-            all.iter().for_each(|path| self.handed.look_at(workspace, path));
+            all.iter().for_each(|path| self.handed.store(workspace, path));
         }
         if handed && !check.files.is_empty() {
             self.asked.lock().push(Arc::new(files));
@@ -322,7 +322,7 @@ impl RunCheck for CheckRunner<'_> {
 
     fn reuse(&self, check: &plan::Check, evidence: &[Evidence]) -> Option<gate::CheckAnswer> {
         let reusable = self.reusable.as_ref().filter(|_| ReusablePasses::apply_to(check))?;
-        let given = self.told(check, evidence).ok()?;
+        let given = self.prepare(check, evidence).ok()?;
         blocking(|| reusable.find(check, &given, &self.subject.workspace))
     }
 
@@ -340,7 +340,7 @@ impl RunCheck for CheckRunner<'_> {
             if self.shown_was_judged.load(Ordering::Relaxed) {
                 self.shown.confirm(&self.subject.workspace)?;
             }
-            self.confirm_the_list()
+            self.confirm_no_new_files()
         })
     }
 

@@ -2,7 +2,7 @@
 
 mod bounded;
 
-use crate::config::nearest;
+use crate::config::did_you_mean;
 use crate::text::clean_line;
 use serde_json::{Map, Value};
 
@@ -92,12 +92,12 @@ fn message(error: &jsonschema::ValidationError<'_>) -> String {
     let near = match error.kind() {
         Kind::Enum { options } => {
             let words: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            error.instance().as_str().and_then(|text| nearest(text, words))
+            error.instance().as_str().and_then(|text| did_you_mean(text, &words))
         }
         _ => None,
     };
     let text = clean_line(&error.to_string(), MAX_MESSAGE);
-    match near.filter(|hint| hint.starts_with("did you mean")) {
+    match near {
         Some(hint) => format!("{text}; {hint}"),
         None => text,
     }

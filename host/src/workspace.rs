@@ -138,14 +138,14 @@ impl Workspace {
 
     /// Reads a whole file of at most `max` bytes, and returns whether its owner may execute it.
     pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), WorkspaceError> {
-        self.read_sighted(path, max).map(|(bytes, sight)| (bytes, sight.executable))
+        self.read_with_stat(path, max).map(|(bytes, stat)| (bytes, stat.executable))
     }
 
     /// Reads a whole file of at most `max` bytes, and returns its stat from before.
-    pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, FileStat), WorkspaceError> {
+    pub(crate) fn read_with_stat(&self, path: &str, max: u64) -> Result<(Vec<u8>, FileStat), WorkspaceError> {
         let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
-        let sight = FileStat::of(&stat).ok_or(WorkspaceError::WrongKind(FileKind::Other))?;
-        let size = sight.mark.size();
+        let stat = FileStat::of(&stat).ok_or(WorkspaceError::WrongKind(FileKind::Other))?;
+        let size = stat.mark.size();
         if size > max {
             return Err(WorkspaceError::TooLarge(size));
         }
@@ -165,7 +165,7 @@ impl Workspace {
             return Err(WorkspaceError::Changed);
         }
         bytes.truncate(length);
-        Ok((bytes, sight))
+        Ok((bytes, stat))
     }
 
     /// Returns whether the owner of a file may execute it.

@@ -12,6 +12,8 @@ class Client:
     name = package = version = script = settings = stop = ""
     # The word for a block, and how many units of the settings' time limits are a second.
     block, second = "block", 1
+    # The flags for a transcript of JSON lines, and what such a transcript is known as.
+    stream, agent = ["--output-format", "stream-json"], ""
 
     def install(self, prefix):
         """Install into a folder of its own; npm removes what it does not know from a folder. No script of a package runs."""
@@ -32,15 +34,20 @@ class Client:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps({"hooks": {self.stop: [{"hooks": [handler]}]}}))
 
-    def run(self, work, model, seconds):
-        """One prompt, to its end or for so many seconds: what was printed, and whether it ended by itself."""
+    def prepare(self, work, model, stream=False):
+        """The command that gives it one prompt, which is the last argument, and its environment."""
         environment = dict(work.environment, TERM="dumb", NO_COLOR="1", NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
             environment[name] = model.address
         more, arguments = self.configure(work, model)
-        process = subprocess.Popen(self.program + arguments + ["Please do the task."], cwd=work.repository,
-                                   env=dict(environment, **more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+        return self.program + (self.stream if stream else []) + arguments, dict(environment, **more)
+
+    def run(self, work, model, seconds):
+        """One prompt, to its end or for so many seconds: what was printed, and whether it ended by itself."""
+        command, environment = self.prepare(work, model)
+        process = subprocess.Popen(command + ["Please do the task."], cwd=work.repository, env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
         try:
             printed, ended = process.communicate(timeout=seconds)[0], True
         except subprocess.TimeoutExpired:
@@ -52,6 +59,8 @@ class Client:
 class Codex(Client):
     name, package, version, script = "codex", "@openai/codex", "0.166.0", "bin/codex.js"
     settings, stop = ".codex/hooks.json", "Stop"
+    # Every run has one.
+    stream, agent = [], "codex"
 
     def configure(self, work, model):
         lines = ['model = "scripted"', 'model_provider = "loopback"', 'approval_policy = "never"',
@@ -70,7 +79,8 @@ class Codex(Client):
     def trust(self, work):
         """What `/hooks` would write after a person trusted every hook of the project."""
         path = pathlib.Path(work.repository, self.settings)
-        for event, groups in json.loads(path.read_text())["hooks"].items():
+        hooks = json.loads(path.read_text())["hooks"] if path.exists() else {}
+        for event, groups in hooks.items():
             event = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in event).lstrip("_")
             for group, handlers in enumerate(groups):
                 for number, handler in enumerate(handlers["hooks"]):
@@ -85,6 +95,7 @@ class Codex(Client):
 class Gemini(Client):
     name, package, version, script = "gemini", "@google/gemini-cli", "0.61.0", "bundle/gemini.js"
     settings, stop, block, second = ".gemini/settings.json", "AfterAgent", "deny", 1000
+    agent = "gemini"
 
     def configure(self, work, model):
         quiet(work, ".gemini", "gemini-api-key", enableAutoUpdate=False)
@@ -95,6 +106,8 @@ class Gemini(Client):
 class Qwen(Client):
     name, package, version, script = "qwen", "@qwen-code/qwen-code", "0.15.10", "cli.js"
     settings, stop, second = ".qwen/settings.json", "Stop", 1000
+    # The format of Claude Code.
+    agent = "claude-code"
 
     def configure(self, work, model):
         # Its memory asks the model a question of its own after a turn, with tools.

@@ -191,6 +191,32 @@ def transcript(client, gate):
     return work, model
 
 
+def loop(client, gate):
+    """`gate loop` runs the client: its transcript is understood, and the feedback sends it back."""
+    def decide(turn, text):
+        if turn % 2:
+            return Say(f"TASK_COMPLETE {turn}")
+        return Shell(GOOD if "trailing-comma" in text else bad(1))
+    calls = '[gate.default]\nall = ["json", "calls"]\n[check.json]\nverifier = "json-syntax"\n' \
+            '[check.calls]\nverifier = "tool-calls"\n'
+    work, model = Work(), Model(decide)
+    work.write("gate.toml", calls)
+    work.must("git", "add", ".")
+    work.must("git", "commit", "-qm", "base")
+    command, environment = client.prepare(work, model, stream=True)
+    done = subprocess.run([gate, "loop", "--format", "json", "--", *command, "Please do the task. {feedback}"],
+                          cwd=work.repository, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=240, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stdout[-2000:]} {done.stderr[-2000:]}"
+    record = json.loads(done.stdout)
+    assert (record["state"], len(record["attempts"])) == ("completed", 2), record["state"]
+    told = record["attempts"][1]["executor"]
+    assert told["agent"] == client.agent and told["session"] and told["input_tokens"], told
+    # Codex does not name its model there.
+    assert client.agent == "codex" or told["model"], told
+    return work, model
+
+
 def policy(client, gate):
     """An agent that weakens the configuration is judged by the one that it started with, and needs a person."""
     weak = SLOW.replace("sleep", "true").replace('"json", ', "")
@@ -245,6 +271,7 @@ SCENARIOS = {
     "stuck": stuck,
     "hangs": hangs,
     "transcript": transcript,
+    "loop": loop,
     "policy": policy,
     "missing": broken("missing", None),
     "killed": broken("killed", "#!/bin/sh\nkill -9 $$\n"),

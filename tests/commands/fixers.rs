@@ -1,12 +1,12 @@
 //! Commands that fix files: they run in a copy, and their changes become edits.
 
-use super::stage::{Bed, levels};
+use super::stage::{TestBed, levels};
 use gatehost::commands::CommandResult;
 use std::fs;
 
 /// Returns a bed whose command fixes files.
-fn bed(level: gatehost::config::SandboxLevel) -> Bed {
-    Bed::new(level).with(|command| command.fixes = true)
+fn bed(level: gatehost::config::SandboxLevel) -> TestBed {
+    TestBed::new(level).with(|command| command.fixes = true)
 }
 
 fn rewritten(ran: &CommandResult) -> Vec<&str> {

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 /// A repository whose gate runs a command that would take ten minutes.
-fn repository(mark: &str) -> Bed {
-    let bed = Bed::new(SandboxLevel::None).file("a.txt", &"text\n".repeat(1_000)).file(
+fn repository(mark: &str) -> TestBed {
+    let bed = TestBed::new(SandboxLevel::None).file("a.txt", &"text\n".repeat(1_000)).file(
         "gate.toml",
         &format!(
             "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:it\"]\n[command.it]\n\
@@ -29,7 +29,7 @@ fn repository(mark: &str) -> Bed {
     bed
 }
 
-fn gate(bed: &Bed, temporary: &Path) -> Command {
+fn gate(bed: &TestBed, temporary: &Path) -> Command {
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
     // What is staged is judged in a snapshot.
     gate.args(["run", "g", "--staged"]).current_dir(bed.root());

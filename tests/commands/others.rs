@@ -18,13 +18,13 @@ fn e9_there_is_no_network_unless_granted() {
     let unix = format!("unix {}", path.display());
     for &level in levels() {
         let free = level == SandboxLevel::None;
-        let granted = || Bed::new(level).with(|command| command.network = true);
-        assert_eq!(was_possible(&Bed::new(level).inside(&tcp)), free, "{level}");
+        let granted = || TestBed::new(level).with(|command| command.network = true);
+        assert_eq!(was_possible(&TestBed::new(level).inside(&tcp)), free, "{level}");
         assert!(was_possible(&granted().inside(&tcp)), "{level}");
-        assert_eq!(was_possible(&Bed::new(level).inside(&unix)), free, "{level}");
+        assert_eq!(was_possible(&TestBed::new(level).inside(&unix)), free, "{level}");
         assert_eq!(was_possible(&granted().inside(&unix)), free, "{level}");
         // In a network of its own, a test may talk to itself.
-        let itself = was_possible(&Bed::new(level).inside("loopback itself"));
+        let itself = was_possible(&TestBed::new(level).inside("loopback itself"));
         assert_eq!(itself, level != SandboxLevel::Landlock, "{level}");
     }
 }
@@ -33,7 +33,7 @@ fn e9_there_is_no_network_unless_granted() {
 fn e9_a_pair_of_sockets_leads_nowhere_else() {
     for &level in levels() {
         for (kind, harmless) in [("stream", true), ("seqpacket", true), ("dgram", false), ("raw", false)] {
-            let possible = was_possible(&Bed::new(level).inside(&format!("pair {kind}")));
+            let possible = was_possible(&TestBed::new(level).inside(&format!("pair {kind}")));
             assert_eq!(possible, harmless || level != SandboxLevel::Landlock, "{level}: {kind}");
         }
     }
@@ -43,7 +43,7 @@ fn e9_a_pair_of_sockets_leads_nowhere_else() {
 fn e9_no_family_of_sockets_leads_past_the_namespaces() {
     for level in confined() {
         for network in [false, true] {
-            let bed = || Bed::new(level).with(|command| command.network = network);
+            let bed = || TestBed::new(level).with(|command| command.network = network);
             for family in [libc::AF_VSOCK, libc::AF_ALG, libc::AF_PACKET, libc::AF_BLUETOOTH, libc::AF_TIPC, 44] {
                 assert!(!was_possible(&bed().inside(&format!("family {family}"))), "{level}, {network}: {family}");
             }
@@ -55,7 +55,7 @@ fn e9_no_family_of_sockets_leads_past_the_namespaces() {
             }
         }
         // A pair of any other kind than that of paths could be sent to elsewhere.
-        assert!(!was_possible(&Bed::new(level).inside(&format!("pair-of {}", libc::AF_TIPC))), "{level}");
+        assert!(!was_possible(&TestBed::new(level).inside(&format!("pair-of {}", libc::AF_TIPC))), "{level}");
     }
 }
 
@@ -64,10 +64,10 @@ fn e10_memory_and_messages_of_others_are_not_reached() {
     let key = 0x6761_0000 | (process::id() & 0xffff) as i32;
     let shared = Shared::new(key).expect("memory");
     for level in confined() {
-        assert!(!was_possible(&Bed::new(level).inside(&format!("shared {key}"))), "{level}");
-        assert!(!was_possible(&Bed::new(level).inside(&format!("messages {key}"))), "{level}");
+        assert!(!was_possible(&TestBed::new(level).inside(&format!("shared {key}"))), "{level}");
+        assert!(!was_possible(&TestBed::new(level).inside(&format!("messages {key}"))), "{level}");
         // Where it has a namespace of its own, it may share with itself.
-        let itself = was_possible(&Bed::new(level).inside("shared 0"));
+        let itself = was_possible(&TestBed::new(level).inside("shared 0"));
         assert_eq!(itself, level == SandboxLevel::Namespaces, "{level}");
     }
     drop(shared);
@@ -105,8 +105,8 @@ fn e10_others_are_neither_traced_nor_signalled() {
     let mut other = process::Command::new("sleep").arg("600").spawn().expect("started");
     for level in confined() {
         for pid in [other.id(), process::id()] {
-            assert!(!was_possible(&Bed::new(level).inside(&format!("trace {pid}"))), "{level}");
-            let ran = Bed::new(level).sh(&format!("kill -TERM {pid}; kill -KILL $PPID; kill -KILL -1; exit 3"));
+            assert!(!was_possible(&TestBed::new(level).inside(&format!("trace {pid}"))), "{level}");
+            let ran = TestBed::new(level).sh(&format!("kill -TERM {pid}; kill -KILL $PPID; kill -KILL -1; exit 3"));
             assert_ne!(ran.ending, CommandEnding::Exited(0), "{level}");
         }
         assert!(other.try_wait().expect("known").is_none(), "{level}: it was ended");

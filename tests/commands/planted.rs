@@ -12,7 +12,7 @@ use std::{fs, process, thread};
 fn e13_a_link_in_the_work_gives_nothing() {
     for &level in levels() {
         for target in ["..", ".git/info", "src"] {
-            let bed = Bed::new(level).file("src/a", "").file(".git/info/exclude", "");
+            let bed = TestBed::new(level).file("src/a", "").file(".git/info/exclude", "");
             symlink(target, bed.root().join("target")).expect("linked");
             let bed = bed.with(|command| command.write = vec!["target".to_owned()]);
             let error = bed.try_sh("echo x > target/planted").expect_err("refused").to_string();
@@ -27,7 +27,7 @@ fn e13_a_link_in_the_work_gives_nothing() {
 fn e13_a_link_that_comes_late_gives_nothing_either() {
     for level in confined() {
         let secret = tempfile::tempdir().expect("a folder");
-        let bed = Bed::new(level).file("target/x", "").with(|command| command.write = vec!["target".to_owned()]);
+        let bed = TestBed::new(level).file("target/x", "").with(|command| command.write = vec!["target".to_owned()]);
         let (folder, link) = (bed.root().join("target"), bed.root().join("link"));
         symlink(secret.path(), &link).expect("linked");
         let stop = AtomicBool::new(false);
@@ -51,7 +51,7 @@ fn e13_a_file_that_names_a_folder_does_not_open_it() {
     let secret = tempfile::tempdir().expect("a folder");
     fs::write(secret.path().join("key"), "secret").expect("written");
     for level in confined() {
-        let bed = Bed::new(level).file(".git", &format!("gitdir: {}\n", secret.path().display()));
+        let bed = TestBed::new(level).file(".git", &format!("gitdir: {}\n", secret.path().display()));
         let ran = bed.sh(&format!("cat {}/key", secret.path().display()));
         assert!(ran.stdout.length == 0 && ran.ending != CommandEnding::Exited(0), "{level}: {ran:?}");
     }
@@ -59,17 +59,17 @@ fn e13_a_file_that_names_a_folder_does_not_open_it() {
 
 #[test]
 fn e13_a_linked_working_tree_has_its_repository() {
-    let git = |bed: &Bed, line: &str| {
+    let git = |bed: &TestBed, line: &str| {
         let mut git = process::Command::new("git");
         git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(line.split(' ')).current_dir(bed.root());
         assert!(git.output().expect("git runs").status.success(), "{line}");
     };
     for level in confined() {
-        let main = Bed::new(level);
+        let main = TestBed::new(level);
         for line in ["init -q", "commit -q --allow-empty -m first", "worktree add -q linked"] {
             git(&main, line);
         }
-        let linked = Bed::new(level);
+        let linked = TestBed::new(level);
         let root = linked.root();
         fs::remove_dir(&root).expect("removed");
         fs::rename(main.root().join("linked"), &root).expect("moved");
@@ -83,13 +83,13 @@ fn e14_a_configuration_is_protected_wherever_it_is() {
     let attempts = ["echo evil >> conf/g.toml", "mv conf old; mkdir conf; echo evil > conf/g.toml"];
     for &level in levels() {
         for (attempt, linked) in attempts.into_iter().flat_map(|attempt| [(attempt, false), (attempt, true)]) {
-            let bed = Bed::new(level).file("conf/g.toml", "good").with(|it| it.workspace = Access::ReadWrite);
+            let bed = TestBed::new(level).file("conf/g.toml", "good").with(|it| it.workspace = Access::ReadWrite);
             let mut named = bed.root().join("conf/g.toml");
             if linked {
                 named = bed.root().join("gate.toml");
                 symlink("conf/g.toml", &named).expect("linked");
             }
-            let bed = Bed { configuration: Some(named.clone()), ..bed };
+            let bed = TestBed { configuration: Some(named.clone()), ..bed };
             let tried = bed.try_sh(&format!("echo fine > free.txt; ({attempt}) 2>/dev/null; exit 0"));
             assert!(bed.root().join("free.txt").exists(), "{level}");
             match tried {
@@ -109,7 +109,7 @@ fn e14_a_configuration_is_protected_wherever_it_is() {
 #[test]
 fn e14_a_pipe_where_a_file_was_is_seen_and_not_waited_for() {
     for &level in levels() {
-        let bed = Bed::new(level).file(".git/HEAD", "ref").with(|command| command.workspace = Access::ReadWrite);
+        let bed = TestBed::new(level).file(".git/HEAD", "ref").with(|command| command.workspace = Access::ReadWrite);
         let error = bed.try_sh("mkfifo gate.lock").expect_err("seen").to_string();
         assert!(error.contains("it changed `gate.lock`"), "{level}: {error}");
     }
@@ -118,8 +118,8 @@ fn e14_a_pipe_where_a_file_was_is_seen_and_not_waited_for() {
 #[test]
 fn e15_what_was_passed_before_can_be_neither_seen_nor_forged() {
     for level in confined() {
-        let bed = Bed::new(level).file("a/cache/secret", "secret").with(|it| it.workspace = Access::ReadWrite);
-        let bed = Bed { cache: bed.root().join("a/cache"), ..bed };
+        let bed = TestBed::new(level).file("a/cache/secret", "secret").with(|it| it.workspace = Access::ReadWrite);
+        let bed = TestBed { cache: bed.root().join("a/cache"), ..bed };
         let tried = bed.try_sh(
             "cat a/cache/secret; (echo x > a/cache/x.passes; rm -r a/cache; mv a b; mkdir -p a/cache; echo x > a/cache/secret) 2>&1; exit 0",
         );
@@ -138,7 +138,7 @@ fn e15_what_was_passed_before_can_be_neither_seen_nor_forged() {
         // Where it is elsewhere, nothing has to be done about it.
         let elsewhere = tempfile::tempdir().expect("a folder");
         fs::write(elsewhere.path().join("secret"), "secret").expect("written");
-        let bed = Bed { cache: elsewhere.path().to_owned(), ..bed };
+        let bed = TestBed { cache: elsewhere.path().to_owned(), ..bed };
         let ran = bed.sh(&format!("cat {}/secret", elsewhere.path().display()));
         assert_eq!(ran.stdout.length, 0, "{level}");
     }
@@ -151,7 +151,7 @@ fn e15_a_run_protects_its_own_configuration_and_cache() {
         return;
     }
     for script in ["echo '# changed' >> conf/g.toml", "cat cache/secret", "echo x > cache/x.passes"] {
-        let bed = Bed::new(SandboxLevel::None).file(
+        let bed = TestBed::new(SandboxLevel::None).file(
             "conf/g.toml",
             &format!(
                 "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:it\"]\n\

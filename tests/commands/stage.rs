@@ -15,7 +15,7 @@ pub(super) const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Namespaces, SandboxL
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A workspace, and how a command runs in it.
-pub(super) struct Bed {
+pub(super) struct TestBed {
     pub(super) folder: tempfile::TempDir,
     pub(super) command: CommandConfig,
     pub(super) level: SandboxLevel,
@@ -24,7 +24,7 @@ pub(super) struct Bed {
     pub(super) cache: PathBuf,
 }
 
-impl Bed {
+impl TestBed {
     pub(super) fn new(level: SandboxLevel) -> Self {
         let command = CommandConfig {
             run: Vec::new(),
@@ -106,7 +106,7 @@ pub(super) fn tokio() -> tokio::runtime::Runtime {
 /// Returns the levels of this machine. What the kernel supports must work, because otherwise nothing would be tested.
 pub(super) fn levels() -> &'static [SandboxLevel] {
     static FOUND: OnceLock<Vec<SandboxLevel>> = OnceLock::new();
-    let is_there = |level: SandboxLevel| match Bed::new(level).run(&["true"], b"") {
+    let is_there = |level: SandboxLevel| match TestBed::new(level).run(&["true"], b"") {
         Ok(ran) => ran.sandbox == level,
         Err(error) => {
             assert!(!kernel_offers(level), "the kernel offers `{level}`, and it is not to be had: {error}");

@@ -16,7 +16,7 @@ fn e1_nothing_survives_the_end_of_a_command() {
         // Out of its session, away from its parent, deaf to what can be ignored.
         let daemon =
             format!("trap '' TERM HUP INT; (setsid sh -c 'trap \"\" TERM HUP INT; sleep {mark}; sleep {mark}' &) &");
-        let ran = Bed::new(level).sh(&format!("{daemon} sleep 0.1; echo begun"));
+        let ran = TestBed::new(level).sh(&format!("{daemon} sleep 0.1; echo begun"));
         assert_eq!((ran.ending, &*printed(&ran)), (CommandEnding::Exited(0), "begun\n"), "{level}");
         assert_no_survivor(&mark, level);
     }
@@ -26,7 +26,7 @@ fn e1_nothing_survives_the_end_of_a_command() {
 fn e1_nothing_survives_the_time_limit() {
     for &level in levels() {
         let mark = mark(12);
-        let bed = Bed::new(level).with(|command| command.timeout = Duration::from_millis(300));
+        let bed = TestBed::new(level).with(|command| command.timeout = Duration::from_millis(300));
         let start = Instant::now();
         let ran = bed.sh(&format!(
             "trap '' TERM; echo begun; (setsid setsid sh -c 'trap \"\" TERM; while :; do sleep {mark}; done' &); while :; do sleep {mark}; done"
@@ -41,7 +41,7 @@ fn e1_nothing_survives_the_time_limit() {
 fn e1_nothing_survives_when_nobody_waits_any_more() {
     for &level in levels() {
         let mark = mark(13);
-        let bed = Bed::new(level);
+        let bed = TestBed::new(level);
         let script = format!("(setsid sleep {mark} &); sleep {mark}");
         let commands = bed.commands(&["sh", "-c", &script]);
         tokio().block_on(async {
@@ -59,7 +59,7 @@ fn runs_for_ever() {
     let line = std::io::stdin().lines().next().expect("a line").expect("text");
     let (level, mark) = line.split_once(' ').expect("two words");
     let level = LEVELS.into_iter().find(|known| known.as_str() == level).expect("a level");
-    Bed::new(level).sh(&format!("(setsid sleep {mark} &); sleep {mark}"));
+    TestBed::new(level).sh(&format!("(setsid sleep {mark} &); sleep {mark}"));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn e1_nothing_survives_the_host() {
 #[test]
 fn e2_a_fork_bomb_goes_off_in_vain() {
     for &level in levels() {
-        let bed = Bed::new(level).with(|command| command.timeout = Duration::from_millis(400));
+        let bed = TestBed::new(level).with(|command| command.timeout = Duration::from_millis(400));
         let mark = mark(2);
         let ran = bed.sh(&format!("bomb() {{ sleep {mark} & bomb | bomb; }}; bomb"));
         assert_ne!(ran.ending, CommandEnding::Exited(0), "{level}");
@@ -100,7 +100,7 @@ fn e2_there_is_a_limit_of_processes() {
         if root && (level < SandboxLevel::Namespaces || !pids_are_counted_by_namespace()) {
             continue;
         }
-        assert!(!was_possible(&Bed::new(level).inside("threads 10000")), "{level}");
+        assert!(!was_possible(&TestBed::new(level).inside("threads 10000")), "{level}");
     }
 }
 
@@ -113,7 +113,7 @@ fn pids_are_counted_by_namespace() -> bool {
 #[test]
 fn e3_a_grandchild_that_holds_the_output_is_not_waited_for() {
     for &level in levels() {
-        let ran = Bed::new(level).sh("(setsid sh -c 'sleep 0.2; echo late; sleep 600' &); echo done");
+        let ran = TestBed::new(level).sh("(setsid sh -c 'sleep 0.2; echo late; sleep 600' &); echo done");
         assert_eq!((ran.ending, &*printed(&ran)), (CommandEnding::Exited(0), "done\n"), "{level}");
         assert!(ran.duration < Duration::from_secs(5), "{level}: {:?}", ran.duration);
     }
@@ -136,13 +136,13 @@ fn counts_what_is_left() {
     let before = held();
     for _ in 0..5 {
         for &level in levels() {
-            Bed::new(level).sh("echo out; echo err >&2");
+            TestBed::new(level).sh("echo out; echo err >&2");
             // What it closed even to itself.
-            Bed::new(level).sh("mkdir -p \"$HOME/a/b\" \"$TMPDIR/c\"; chmod 0 \"$HOME/a\" \"$TMPDIR\"");
-            let late = Bed::new(level).with(|command| command.timeout = Duration::from_millis(20));
+            TestBed::new(level).sh("mkdir -p \"$HOME/a/b\" \"$TMPDIR/c\"; chmod 0 \"$HOME/a\" \"$TMPDIR\"");
+            let late = TestBed::new(level).with(|command| command.timeout = Duration::from_millis(20));
             late.sh("(setsid sleep 600 &); sleep 600");
-            assert!(Bed::new(level).run(&["no-such-program"], b"").is_err());
-            let _ = Bed::new(level).file("broken", "#!/no/such/interpreter\n").try_sh("chmod +x broken; ./broken");
+            assert!(TestBed::new(level).run(&["no-such-program"], b"").is_err());
+            let _ = TestBed::new(level).file("broken", "#!/no/such/interpreter\n").try_sh("chmod +x broken; ./broken");
         }
     }
     assert_eq!(before, held());

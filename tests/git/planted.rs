@@ -213,7 +213,7 @@ fn threads_of_git_do_not_commit_other_entries() {
     home.sh("test \"$(git cat-file blob :a.json 2> /dev/null)\" = '[1,'");
     fs::write(home.work().join(".git/index"), forged).expect("written");
     let (exit, text) = home.gate(&home.work(), &["run", "--staged"], &[]);
-    assert!(exit == 2 && text.contains("its entries are elsewhere"), "{text}");
+    assert!(exit == 2 && text.contains("the recorded positions of its entries are wrong"), "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use gatehost::verdict::{Class, Level};
 use std::fs::{self, File};
 use std::path::Path;
 
-fn verdict(host: &Host, name: &str, question: Question) -> Verdict {
+fn verdict(host: &TestHost, name: &str, question: Question) -> Verdict {
     host.ask(&guests::component(name), question).expect("loaded").verdict
 }
 
@@ -46,13 +46,13 @@ fn what_was_hashed_is_what_runs_whatever_becomes_of_the_file() {
     let source = ComponentSource::from_file(&path).expect("read");
     fs::write(&path, guests::component("another-name")).expect("written");
     source.must_be(ComponentSource::from_bytes(guests::component("unreachable")).digest()).expect("the first");
-    let answer = Host::new().ask(source.bytes(), Question::default()).expect("loaded");
+    let answer = TestHost::new().ask(source.bytes(), Question::default()).expect("loaded");
     assert_eq!(answer.verdict.error.map(|failure| failure.kind), Some(TrapUnreachable));
 }
 
 #[test]
 fn no_part_of_a_component_is_a_component() {
-    let host = Host::new();
+    let host = TestHost::new();
     let whole = json_syntax().wasm();
     for length in (0..whole.len()).step_by(whole.len() / 100) {
         assert!(host.ask(&whole[..length], Question::default()).is_err(), "the first {length} bytes");
@@ -61,7 +61,7 @@ fn no_part_of_a_component_is_a_component() {
 
 #[test]
 fn a_component_with_a_flipped_bit_is_refused_or_answers() {
-    let host = Host::new();
+    let host = TestHost::new();
     let whole = guests::component("clock-and-random");
     let limits = Limits { time: Duration::from_millis(50), ..Limits::default() };
     for position in (0..whole.len()).step_by(whole.len() / 200) {
@@ -75,7 +75,7 @@ fn a_component_with_a_flipped_bit_is_refused_or_answers() {
 
 #[test]
 fn what_is_refused_is_named_with_what_would_help() {
-    let host = Host::new();
+    let host = TestHost::new();
     for (name, words) in [
         ("import-env", "`launch-missiles`"),
         ("import-network", "`wasi:sockets/instance-network@0.2.6`"),
@@ -95,7 +95,7 @@ fn what_is_refused_is_named_with_what_would_help() {
 
 #[test]
 fn a_description_has_limits_too() {
-    let host = Host::new();
+    let host = TestHost::new();
     for (name, kind) in [("greedy-description", LimitMemory), ("aliased-rules", LimitTransfer)] {
         let source = ComponentSource::from_bytes(guests::component(name));
         let failure = host.describe(&source).expect_err(name);
@@ -105,7 +105,7 @@ fn a_description_has_limits_too() {
 
 #[test]
 fn every_call_is_the_first_of_a_fresh_instance() {
-    let host = Host::new();
+    let host = TestHost::new();
     for name in ["pass-at-the-second-call", "fail-at-the-second-call"] {
         let first = verdict(&host, name, Question::default());
         assert_eq!(first, verdict(&host, name, Question::default()), "{name}");
@@ -116,7 +116,7 @@ fn every_call_is_the_first_of_a_fresh_instance() {
 fn clocks_stand_still_and_random_numbers_follow_from_the_input() {
     let ask = |content: &[u8], settings| {
         let question = Question { content: content.to_vec(), settings, ..Question::default() };
-        verdict(&Host::new(), "clock-and-random", question)
+        verdict(&TestHost::new(), "clock-and-random", question)
     };
     let first = ask(b"a", "{}");
     assert_eq!(first, ask(b"a", "{}"));
@@ -129,7 +129,7 @@ fn clocks_stand_still_and_random_numbers_follow_from_the_input() {
 
 #[test]
 fn a_flood_of_log_lines_is_cut_and_counted() {
-    let host = Host::new();
+    let host = TestHost::new();
     let log = Limits::default().log;
     for (name, written) in [("log-flood", 1_000), ("print-flood", 154_624)] {
         let answer = host.ask(&guests::component(name), Question::default()).expect("loaded");
@@ -142,7 +142,7 @@ fn a_flood_of_log_lines_is_cut_and_counted() {
 
 #[test]
 fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
-    let host = Host::new();
+    let host = TestHost::new();
     let log = |name| host.ask(&guests::component(name), Question::default()).expect("loaded").log;
     let [line] = &log("log-forging")[..] else { panic!("one line") };
     assert_eq!(line.message, "fine\\n\\u{1b}[2J\\u{1b}[32mpass\\u{d}\\u{202e}");
@@ -153,26 +153,26 @@ fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
 
 #[test]
 fn what_a_guest_says_is_escaped() {
-    let verdict = verdict(&Host::new(), "hidden-characters", Question::default());
+    let verdict = verdict(&TestHost::new(), "hidden-characters", Question::default());
     assert_eq!(verdict.summary, "a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{200b}e\\n");
 }
 
 #[test]
 fn only_the_host_says_that_a_verifier_broke() {
-    let verdict = verdict(&Host::new(), "class-infra", Question::default());
+    let verdict = verdict(&TestHost::new(), "class-infra", Question::default());
     assert_eq!(verdict.class, Some(Class::Other("other".to_owned())));
 }
 
 #[test]
 fn a_person_who_is_asked_for_is_not_forgotten() {
     for name in ["pass-that-needs-a-person", "not-applicable-that-needs-a-person"] {
-        assert!(verdict(&Host::new(), name, Question::default()).needs_person, "{name}");
+        assert!(verdict(&TestHost::new(), name, Question::default()).needs_person, "{name}");
     }
 }
 
 #[test]
 fn a_thousand_notes_do_not_bury_an_error() {
-    let verdict = verdict(&Host::new(), "pass-with-buried-error", Question::default());
+    let verdict = verdict(&TestHost::new(), "pass-with-buried-error", Question::default());
     let kept = Limits::default().findings;
     assert_eq!((verdict.findings.len(), verdict.findings_omitted), (kept, 5_001 - kept as u64));
     assert_eq!(verdict.findings[0].level, Level::Error);
@@ -181,7 +181,7 @@ fn a_thousand_notes_do_not_bury_an_error() {
 #[test]
 fn findings_that_may_be_handed_over_are_still_too_many_to_keep() {
     let limits = Limits { transfer: 64 << 20, ..Limits::default() };
-    let verdict = verdict(&Host::new(), "many-findings", Question { limits, ..Question::default() });
+    let verdict = verdict(&TestHost::new(), "many-findings", Question { limits, ..Question::default() });
     let kept = Limits::default().findings;
     assert_eq!((verdict.status, verdict.findings.len()), (Status::Fail, kept));
     assert_eq!(verdict.findings_omitted, 100_000 - kept as u64);
@@ -189,7 +189,7 @@ fn findings_that_may_be_handed_over_are_still_too_many_to_keep() {
 
 #[test]
 fn a_name_is_what_the_host_knows_a_component_by_and_not_what_it_calls_itself() {
-    let host = Host::new();
+    let host = TestHost::new();
     let source = ComponentSource::from_bytes(guests::component("another-name"));
     assert_eq!(host.describe(&source).expect("a description").name, "json-syntax");
     assert!(source.as_bundled().is_none());
@@ -199,7 +199,7 @@ fn a_name_is_what_the_host_knows_a_component_by_and_not_what_it_calls_itself() {
 /// What is left in a place of the pool is cleared before the next guest gets it.
 #[test]
 fn nothing_of_a_guest_is_left_for_the_next() {
-    let host = Host::new();
+    let host = TestHost::new();
     let ask = |component: &[u8], content: &[u8]| {
         let question = Question { content: content.to_vec(), ..Question::default() };
         host.ask(component, question).expect("loaded").verdict.status

@@ -11,7 +11,7 @@ const PATIENT: Duration = Duration::from_secs(5);
 
 /// For each guest that must run out of time: its name, and the longest that it went on of so many calls.
 fn overtime(time: Duration, calls: usize) -> Vec<(&'static str, Duration)> {
-    let host = Host::new();
+    let host = TestHost::new();
     let endless = CATALOGUE.iter().filter(|(.., expected)| *expected == Ended(LimitTime));
     endless
         .map(|(_, guest, _)| {

@@ -12,6 +12,18 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
+/// Writes a file of the work, with the folders above it.
+pub(super) fn write(stage: &Stage, path: &str, text: &str) {
+    let path = stage.work().join(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    std::fs::write(path, text).expect("written");
+}
+
+/// Returns the record that a command printed.
+pub(super) fn record(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
+}
+
 pub(super) fn said(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
@@ -88,6 +100,22 @@ fn the_log_shows_every_entry_of_the_project() {
     assert_eq!(verified.status.code(), Some(0), "{}", said(&verified));
     let forged = format!("9{}", head.trim());
     assert_eq!(stage.run(&["log", "--verify", "--anchor", &forged]).status.code(), Some(1));
+    // A ledger that was removed as a whole is no new one where an entry of it is known.
+    std::fs::remove_dir_all(stage.state()).expect("removed");
+    for arguments in [&["log", "--verify"][..], &["verify"]] {
+        assert_eq!(stage.run(arguments).status.code(), Some(2));
+        let output = stage.run(&[arguments, &["--anchor", head.trim()]].concat());
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        assert!(said(&output).contains("entry 4 was anchored: it was removed"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn events_that_cannot_be_written_are_no_pass() {
+    let stage = Stage::new();
+    let output = stage.run(&["run", "--events", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("No space left on device"), "{}", said(&output));
 }
 
 #[test]
@@ -98,8 +126,10 @@ fn old_entries_are_dropped_in_the_open() {
     }
     let output = stage.run(&["log", "--prune", "30d"]);
     assert!(said(&output).contains("no entry is older"), "{}", said(&output));
-    let output = stage.run(&["log", "--prune", "0s"]);
-    assert_eq!(text(&output.stdout), "dropped entries 1 to 5; entry 7 says so\n");
+    let output = stage.run(&["log", "--prune", "23h"]);
+    assert_eq!(output.status.code(), Some(2), "an agent would reset its attempts: {}", said(&output));
+    let output = at_terminal(&stage, "log --prune 0s", "");
+    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 says so"), "{}", said(&output));
     assert_eq!(stage.run(&["log", "--verify"]).status.code(), Some(0));
     assert_eq!(stage.ledger().entries(&Filter::default()).expect("entries").len(), 2);
 }
@@ -113,8 +143,8 @@ fn what_waits_for_a_person_is_never_dropped() {
     // From another project, which shares the ledger.
     let elsewhere = stage.state().parent().expect("a folder").join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("made");
-    let output = stage.run(&["-C", elsewhere.to_str().expect("UTF-8"), "log", "--prune", "0s"]);
-    assert_eq!(text(&output.stdout), "dropped entries 1 to 6; entry 8 says so\n", "{}", said(&output));
+    let output = at_terminal(&stage, &format!("-C {} log --prune 0s", elsewhere.display()), "");
+    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 says so"), "{}", said(&output));
     assert_eq!(stage.run(&["run"]).status.code(), Some(3), "it is still halted");
 }
 
@@ -187,11 +217,18 @@ fn three_failed_tasks_of_a_group_halt_the_project_until_a_person_answers() {
     let output = at_terminal(&stage, "resume --investigate --reason looking", "");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(stage.run(&["run"]).status.code(), Some(3), "it stays halted while somebody looks");
+    assert_eq!(stage.run(&["run", "--no-ledger"]).status.code(), Some(3), "whether it is recorded or not");
     let output = at_terminal(&stage, "resume --retry --reason fixed", "");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     std::fs::write(stage.work().join("a.json"), "{}\n").expect("written");
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    // Failed tasks are counted anew, so the next two do not halt it again.
+    for (task, halted) in [("a", false), ("b", false), ("d", true)] {
+        assert_eq!(submit(&stage, json!({ "id": task, "group": "wave 1" }), false).status.code(), Some(1));
+        let found = history::halted(&stage.ledger(), &stage.project()).expect("an answer");
+        assert_eq!(found.is_some(), halted, "{task}");
+    }
 }
 
 #[test]
@@ -310,6 +347,33 @@ fn only_what_was_passed_is_verified() {
 }
 
 #[test]
+fn a_pre_receive_hook_refuses_what_was_not_passed() {
+    let stage = Stage::new();
+    in_git(&stage);
+    let gate = env!("CARGO_BIN_EXE_gate");
+    let state = stage.state();
+    git(
+        &stage,
+        &format!(
+            "git init -q --bare -b main ../bare.git && git push -q ../bare.git HEAD:main\n\
+             printf '#!/bin/sh\\nwhile read old new ref; do GATE_STATE_DIR={} {gate} verify $new || exit 1; done\\n' \
+             > ../bare.git/hooks/pre-receive && chmod +x ../bare.git/hooks/pre-receive",
+            state.display()
+        ),
+    );
+    std::fs::write(stage.work().join("a.json"), "{\"a\": 1}\n").expect("written");
+    stage.run(&["run"]);
+    git(&stage, "git commit -qam passed && git push -q ../bare.git HEAD:main");
+    std::fs::write(stage.work().join("a.json"), "{\"a\": 2}\n").expect("written");
+    git(&stage, "git commit -qam unseen && ! git push -q ../bare.git HEAD:main 2> ../refused");
+    let refused = std::fs::read_to_string(state.parent().expect("a folder").join("refused")).expect("a message");
+    assert!(refused.contains("not verified: no run checked this change"), "{refused}");
+    // Without a hook, about the last commit there.
+    let output = stage.run(&["-C", "../bare.git", "verify"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+#[test]
 fn what_a_person_lets_through_is_never_a_pass() {
     let stage = Stage::new();
     in_git(&stage);
@@ -397,6 +461,10 @@ fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
     let output = stage.run(&["verify"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).contains("complete (unverified): let through by alice"), "{}", said(&output));
+    let again = run(common(reason, &until), &["--signature", &signature]);
+    assert!(said(&again).contains("recorded before"), "{}", said(&again));
+    let overrides = Filter::of(&stage.project()).kinds(&[EntryKind::Override]);
+    assert_eq!(stage.ledger().entries(&overrides).expect("entries").len(), 1, "it applies once");
 }
 
 pub(super) fn now() -> u64 {
@@ -420,6 +488,14 @@ fn a_run_is_attested_by_a_signed_statement() {
     assert_eq!(statement["predicate"]["passedTests"], json!(["json-syntax"]));
     std::fs::write(stage.work().join("gate.key"), "no key").expect("written");
     assert_eq!(stage.run(&["attest", "--key", "gate.key"]).status.code(), Some(2));
+    std::fs::write(stage.work().join("gate.key"), seed).expect("written");
+    // The result of a run is signed only if nothing in the ledger was altered.
+    let file = rusqlite::Connection::open(stage.ledger().path()).expect("open");
+    file.execute("UPDATE entry SET status = 'fail' WHERE seq = 1", []).expect("altered");
+    drop(file);
+    let output = stage.run(&["attest", "--key", "gate.key"]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(output.stdout.is_empty() && said(&output).contains("entry 1 was altered"), "{}", said(&output));
 }
 
 #[test]

@@ -1,22 +1,12 @@
 //! What is left of a run: pages, bundles, commits, and tests that fail without the change.
 
 use super::Stage;
-use super::commands::{git, in_git, said, submit, text};
+use super::commands::{git, in_git, record, said, submit, text, write};
 use gatehost::ledger::body::Committed;
 use gatehost::ledger::{EntryKind, Filter, Ledger};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn write(stage: &Stage, path: &str, text: &str) {
-    let path = stage.work().join(path);
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-    std::fs::write(path, text).expect("written");
-}
-
-fn record(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
-}
+use std::process::Command;
 
 /// A gate whose command is a script of the work.
 fn gate_with(command: &str, more: &str) -> String {
@@ -97,6 +87,21 @@ fn a_run_whose_work_was_committed_can_still_be_bundled() {
     assert_eq!(stage.ledger().entries(&Filter::default().kinds(&[EntryKind::Commit])).expect("entries").len(), 1);
     let log = text(&stage.run(&["log", "--kind", "commit"]).stdout);
     assert!(log.contains(&committed.commit_sha), "{log}");
+}
+
+#[test]
+fn a_bundle_holds_the_configuration_that_the_caller_named() {
+    let stage = Stage::new();
+    write(&stage, "other/gate.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    in_git(&stage);
+    write(&stage, "b.json", "[1]\n");
+    let passed = stage.run(&["run", "-c", "other/gate.toml"]);
+    assert_eq!(passed.status.code(), Some(0), "{}", said(&passed));
+    let bundle = stage.state().join("bundle");
+    let made = stage.run(&["bundle", "--output", bundle.to_str().expect("UTF-8")]);
+    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+    let same = Stage::new().run(&["replay", bundle.to_str().expect("UTF-8")]);
+    assert_eq!(same.status.code(), Some(0), "{}", said(&same));
 }
 
 #[test]

@@ -1,23 +1,13 @@
 //! Whose policy judges a change, what the ledger knows about tasks, and who is told.
 
 use super::Stage;
-use super::commands::{git, in_git, said, submit, submit_document};
+use super::commands::{git, in_git, record, said, submit, submit_document, write};
 use gatehost::ledger::body::{Escalation, Note};
 use gatehost::ledger::{EntryKind, Filter, Ledger};
 use serde_json::{Value, json};
 use std::process::Output;
 
 const GATE: &str = "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
-
-fn write(stage: &Stage, path: &str, text: &str) {
-    let path = stage.work().join(path);
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-    std::fs::write(path, text).expect("written");
-}
-
-fn record(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
-}
 
 fn run(stage: &Stage, arguments: &[&str]) -> (Option<i32>, Value) {
     let output = stage.run(&[&["run", "--format", "json"], arguments].concat());
@@ -100,6 +90,31 @@ fn protected_paths_documents_and_components_need_a_person() {
         let (code, record) = run(&stage, selection);
         assert_eq!((code, touched(&record)), (Some(3), vec!["tests/a.json".to_owned()]), "{selection:?}");
     }
+}
+
+#[test]
+fn a_policy_behind_symlinks_is_that_of_the_base_too() {
+    let stage = Stage::new();
+    let gate = "[gate.default]\ntiers = [\"json\", \"review\"]\n[check.json]\nverifier = \"json-syntax\"\n\
+                [check.review]\nverifier = \"review-criteria\"\ngrants = [\"workspace\", \"model:m\"]\n\
+                settings_files = { prompt = \"docs/review.md\" }\n\
+                [model.m]\napi = \"openai\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:9\"\n";
+    write(&stage, "conf/real.toml", gate);
+    write(&stage, "rules/review.md", "Be strict.\n");
+    git(&stage, "ln -s conf/real.toml gate.toml && ln -s rules docs");
+    in_git(&stage);
+    // The gate fails before it asks a model, which is enough to see whose policy it is.
+    write(&stage, "a.json", "{\n");
+    let (code, untouched) = run(&stage, &[]);
+    assert_eq!((code, touched(&untouched)), (Some(1), Vec::new()), "{untouched:#}");
+    write(&stage, "rules/review.md", "Always pass.\n");
+    let (code, reworded) = run(&stage, &[]);
+    assert_eq!((code, touched(&reworded)), (Some(1), vec!["rules/review.md".to_owned()]), "{reworded:#}");
+    assert_eq!(reworded["plan"], untouched["plan"]);
+    write(&stage, "conf/real.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    let (_, weaker) = run(&stage, &[]);
+    assert_eq!(touched(&weaker), ["conf/real.toml", "rules/review.md"]);
+    assert_eq!(weaker["plan"], untouched["plan"]);
 }
 
 #[test]

@@ -98,6 +98,25 @@ fn what_failed_before_runs_first() {
     assert_eq!(last, ["3 one pass", "3 two pass"]);
 }
 
+/// A check that failed, and to which nothing applies any more, is reported once for each attempt.
+#[test]
+fn each_check_is_reported_once_for_each_attempt() {
+    let gate = "[gate.main]\nall = [\"json\", \"python\"]\n[check.json]\nverifier = \"json-syntax\"\n[check.python]\nverifier = \"python-syntax\"\n";
+    let home = Home::new(gate);
+    let script = "[ $GATE_ATTEMPT = 1 ] && echo 'def f(:' > a.py || { rm a.py; echo '[2]' > a.json; }";
+    let ran = home.script(&[], script);
+    assert_eq!(ran.told().0, "completed", "{}", ran.stderr);
+    let mut verified: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("[verify]")).collect();
+    verified.sort_unstable();
+    let expected = [
+        "[verify] json: pass",
+        "[verify] json: skipped (no file matches)",
+        "[verify] python: fail, 2 findings",
+        "[verify] python: skipped (no file matches)",
+    ];
+    assert_eq!(verified, expected);
+}
+
 /// After a bounce, the passes of tiers before the one that failed are reused while the work and all that they read is the
 /// same. A loop completes only after everything has run again.
 #[test]

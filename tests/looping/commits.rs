@@ -54,7 +54,7 @@ fn what_did_not_pass_or_is_marked_is_not_committed() {
     home.sh("printf '#!/bin/sh\\necho [ > b.json; git add b.json\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit");
     let ran = home.script(&["--commit"], "echo '[1]' > b.json");
     assert_eq!(ran.exit, 3, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("other bytes than were judged"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("other bytes than those that were checked"), "{}", ran.stderr);
     assert_eq!(home.sh("git rev-parse HEAD"), head);
 }
 
@@ -140,7 +140,7 @@ fn killed_runs_are_compared_again() {
     assert_eq!(home.read("a.json"), "[1]\n");
     let ran = home.gate(&["resume"]);
     assert_eq!(ran.exit, 0, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("\n  3 runs came to 1 result"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n  3 runs gave 1 result"), "{}", ran.stdout);
     assert_eq!(home.read("a.json"), "[1, 2]\n");
     assert_eq!(fs::read_to_string(count).expect("runs").lines().count(), 5);
 }

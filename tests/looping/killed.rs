@@ -128,7 +128,11 @@ fn a_loop_goes_on_only_by_the_gate_that_it_began_with() {
     assert!(killed_after(&home, 2, FIXES));
     home.sh("echo '# more' >> gate.toml");
     let ran = home.gate(&["resume"]);
-    assert!(ran.exit == 3 && ran.stderr.contains("the gate is not the one that the loop began with"), "{}", ran.stderr);
+    assert!(
+        ran.exit == 3 && ran.stderr.contains("the gate differs from the one that the loop began with"),
+        "{}",
+        ran.stderr
+    );
     home.sh("git checkout -q gate.toml");
     let ran = home.gate(&["resume"]);
     assert_eq!(ran.exit, 0, "{}{}", ran.stdout, ran.stderr);

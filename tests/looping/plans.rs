@@ -154,7 +154,7 @@ fn a_plan_is_looked_at_before_anybody_works_by_it() {
     let vague = PLAN.replace("c.json is a list of 3", "It works").replace("grep -q 3 c.json", "echo done");
     let expected = "\
 tasks.md:11: error [vacuous-verify] task 2.1: expected a command that fails when the work is wrong, found `echo done`
-tasks.md:11: error [vague-done] task 2.1: expected something that can be measured, such as `all 5 tests pass`, found `It works`
+tasks.md:11: error [vague-done] task 2.1: expected a measurable criterion, such as `all 5 tests pass`, found `It works`
 tasks.md: 3 tasks, 2 problems
 ";
     assert_eq!(check(&vague), (Some(1), expected.to_owned()));

@@ -42,6 +42,8 @@ fn an_executor_that_is_sent_back_fixes_its_work() {
         let said = fs::read_to_string(home.path().join("said")).expect("said");
         assert!(said.contains("a.json:2:") && said.contains("`json`"), "{how}: {said}");
         assert!(home.ledger().iter().any(|entry| entry == "bounce"), "{how}");
+        let status = home.gate(&["status"]).stdout;
+        assert!(status.contains("Status: APPROVED\nAttempt: 2 of 3\n"), "{how}: {status}");
     }
     let home = Home::new(GATE);
     let executor = ["sh", "-c", &format!("said=$1; {fix}"), "sh", "{feedback}"];
@@ -190,4 +192,26 @@ fn what_cannot_begin_is_a_mistake() {
     home.sh("rm -rf .git");
     let ran = home.run(&[], &["true"]);
     assert!(ran.exit == 2 && ran.stderr.contains("run it in a git repository that has a commit"), "{}", ran.stderr);
+}
+
+/// Several tasks of a group that fail halt the project: no loop begins until a person decides.
+#[test]
+fn a_halted_project_waits_for_a_person() {
+    let home = Home::new(&format!("[escalation]\ngroup = 2\n{GATE}"));
+    let task = |id: u32| {
+        format!(
+            "<task id=\"{id}\" wave=\"w\">\n<name>T{id}</name>\n<files>a.json</files>\n<done>2 tests pass</done>\n</task>\n"
+        )
+    };
+    home.write("tasks.md", &[1, 2, 3].map(task).concat());
+    home.sh("git add -A; git commit -qm plan");
+    let run = |id: &str, script: &str| home.script(&["--plan", "tasks.md", "--task", id, "--max-bounces", "0"], script);
+    let bad = "echo '[1,' > a.json";
+    assert_eq!(
+        (run("1", bad).told().0.as_str(), run("2", bad).told().0.as_str()),
+        ("verification_failed max_bounces", "halted group")
+    );
+    let ran = run("3", "echo ran > ../ran; echo '[2]' > a.json");
+    assert_eq!(ran.told(), ("halted halted".to_owned(), 3, Vec::new()), "{}", ran.stderr);
+    assert!(!home.path().join("ran").exists(), "the executor of a halted project does not run");
 }

@@ -53,11 +53,11 @@ impl Promise {
     }
 
     fn by(name: impl Into<String>, failure: &Failure) -> Self {
-        Self::broken(name, told(failure), failure.hint.clone())
+        Self::broken(name, message_of(failure), failure.hint.clone())
     }
 }
 
-fn told(failure: &Failure) -> String {
+fn message_of(failure: &Failure) -> String {
     format!("{}: {}", failure.kind, failure.message)
 }
 
@@ -181,10 +181,10 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
     let (mut differs, mut misplaced, mut misnamed, mut printed) = (None, None, None, 0);
     for case in cases {
         let (Ok(once), Ok(twice)) = (trial.judge(case).await, trial.judge(case).await) else { continue };
-        if differs.is_none() && seen(&once) != seen(&twice) {
+        if differs.is_none() && visible(&once) != visible(&twice) {
             differs = Some(format!("case `{}` got two different verdicts", case.name));
         }
-        undeclared.look(&once, &format!("case `{}`", case.name));
+        undeclared.note(&once, &format!("case `{}`", case.name));
         misplaced = misplaced.or_else(|| misplaced_finding(case, &once));
         misnamed = misnamed.or_else(|| misnamed_finding(case, &once));
         let lines = once.answers.iter().flat_map(|(_, answer)| &answer.log);
@@ -214,7 +214,7 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
 }
 
 /// Returns everything that a caller sees of an answer.
-fn seen(judged: &TrialRun) -> (Value, Vec<String>) {
+fn visible(judged: &TrialRun) -> (Value, Vec<String>) {
     let lines = judged.answers.iter().flat_map(|(_, answer)| &answer.log);
     (judged.verdicts(), lines.map(|line| format!("{}: {}", line.severity, line.message)).collect())
 }
@@ -251,7 +251,7 @@ async fn answers(
     let name = format!("answers for {input}");
     let judged = ask(trial, like, given, &like.settings, &Limits::default()).await;
     if let Ok(judged) = &judged {
-        undeclared.look(judged, input);
+        undeclared.note(judged, input);
     }
     match judged {
         Err(failure) => Promise::by(name, &failure),
@@ -290,13 +290,13 @@ async fn edges(trial: &Trial, like: &Case, undeclared: &mut Undeclared<'_>) -> P
         let broken = match ask(trial, like, &like.given, &settings, &Limits::default()).await {
             Err(failure) => Some(failure),
             Ok(judged) => {
-                undeclared.look(&judged, &format!("the settings {}", clean_line(&settings.to_string(), 100)));
+                undeclared.note(&judged, &format!("the settings {}", clean_line(&settings.to_string(), 100)));
                 judged.error()
             }
         };
         if let Some(failure) = broken {
             let shown = clean_line(&settings.to_string(), 100);
-            return Promise::broken(name, format!("with {shown}: {}", told(&failure)), failure.hint);
+            return Promise::broken(name, format!("with {shown}: {}", message_of(&failure)), failure.hint);
         }
     }
     Promise::kept(name, if count == 0 { "there are none".to_owned() } else { format!("{count} of them") })

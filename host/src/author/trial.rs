@@ -80,7 +80,7 @@ impl Trial {
     /// Loads a component. It is granted everything that it imports.
     pub async fn load(runtime: Arc<Runtime>, source: &ComponentSource) -> Result<Self, Failure> {
         let about = runtime.describe(source).await?;
-        let component_type = runtime.anatomy_of(source)?;
+        let component_type = runtime.read_type(source)?;
         let any_name = || "scripted".to_owned();
         let grants = [Grant::Workspace, Grant::Command(any_name()), Grant::Model(any_name())];
         let verifier = runtime.load(source, &Grants::from_iter(grants))?;

@@ -154,7 +154,7 @@ fn touched(recorded: &Record) -> Vec<String> {
 fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
     let bad = || {
         Error::input(format_args!(
-            "the bundle holds `{}`, which is no file that it may",
+            "the bundle contains `{}`, which is not a path inside its folder",
             crate::text::clean_line(path, 200)
         ))
     };

@@ -35,10 +35,7 @@ pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
 }
 
 /// Returns the line-based edits that turn `old` into `new`.
-#[cfg_attr(
-    not(all(feature = "commands", target_os = "linux")),
-    allow(dead_code, reason = "only commands repair files")
-)]
+#[cfg_attr(not(all(feature = "commands", target_os = "linux")), allow(dead_code, reason = "only commands fix files"))]
 pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
     let (before, after) = (lines(old.as_bytes()), lines(new.as_bytes()));
     // After the time limit, the edits are correct, but more than needed.

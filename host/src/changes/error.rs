@@ -78,7 +78,7 @@ pub enum ChangesError {
         is_shallow: bool,
     },
     /// The merge base is in a missing part of the history.
-    #[error("`{from}` and `{to}` parted in a part of the history that is not here")]
+    #[error("the merge base of `{from}` and `{to}` is in a part of the history that this clone does not have")]
     Incomplete {
         /// The first.
         from: String,

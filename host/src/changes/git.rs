@@ -16,6 +16,7 @@ mod layout;
 mod listing;
 mod worktree_changes;
 mod walk;
+mod object_files;
 mod objects;
 mod program;
 mod renames;
@@ -59,7 +60,7 @@ pub(super) struct FoundChanges {
     pub(super) base: Option<String>,
     pub(super) snapshot: Option<Snapshot>,
     /// The stat results of some files of the working tree.
-    pub(super) looks: HashMap<String, FileStat>,
+    pub(super) stats: HashMap<String, FileStat>,
 }
 
 impl From<Vec<Change>> for FoundChanges {

@@ -69,9 +69,9 @@ pub(super) fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes,
         }
         Selection::Commit(_) => return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "a commit" }),
     };
-    let mut looks = HashMap::new();
-    let changes = sized(changes, &workspace, &mut looks);
-    Ok(Changes { changes, workspace, base: None, from_git: false, looks, repository: None, snapshot: None })
+    let mut stats = HashMap::new();
+    let changes = sized(changes, &workspace, &mut stats);
+    Ok(Changes { changes, workspace, base: None, from_git: false, stats, repository: None, snapshot: None })
 }
 
 /// Selects files of a repository.
@@ -104,10 +104,10 @@ pub(super) fn in_repository(
     if let Some(snapshot) = &found.snapshot {
         workspace = open(snapshot.path())?;
     }
-    let mut looks = found.looks;
-    let changes = sized(found.changes, &workspace, &mut looks);
+    let mut stats = found.stats;
+    let changes = sized(found.changes, &workspace, &mut stats);
     let repository = Some(root.clone());
-    Ok(Changes { changes, workspace, base: found.base, from_git: true, looks, repository, snapshot: found.snapshot })
+    Ok(Changes { changes, workspace, base: found.base, from_git: true, stats, repository, snapshot: found.snapshot })
 }
 
 /// Returns whether a folder belongs to a nested repository.
@@ -163,13 +163,13 @@ pub(super) fn whole_file(path: String, state: ChangeState) -> Change {
 }
 
 /// Sorts and deduplicates changes, and adds their sizes and stat results.
-fn sized(mut changes: Vec<Change>, workspace: &Workspace, looks: &mut HashMap<String, FileStat>) -> Vec<Change> {
+fn sized(mut changes: Vec<Change>, workspace: &Workspace, stats: &mut HashMap<String, FileStat>) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
     for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {
-        if let Some(sight) = workspace.sight(&change.path) {
-            change.size = Some(sight.mark.size());
-            looks.insert(change.path.clone(), sight);
+        if let Some(stat) = workspace.file_stat(&change.path) {
+            change.size = Some(stat.mark.size());
+            stats.insert(change.path.clone(), stat);
         }
     }
     changes

@@ -75,7 +75,7 @@ pub(super) fn advice(
             Some(path) => format!("`{path}` could not be written: the command sees it read-only"),
             None => "something could not be written: the command sees it read-only".to_owned(),
         };
-        let hint = format!("if it is to write there, add the folder to `write` of `[command.{name}]`");
+        let hint = format!("to let it write there, add the folder to `write` of `[command.{name}]`");
         return advice(ErrorKind::CommandReadOnly, what, hint);
     }
     if !command.network && matching(&NO_NETWORK).next().is_some() {

@@ -2,7 +2,8 @@
 //!
 //! The workspace belongs to the author of the change, and so do the symlinks in it: one that leads elsewhere would grant
 //! what the configuration does not. So a path is resolved part by part, and symlinks in the workspace are not followed.
-//! Other symlinks are the responsibility of the author of the configuration.
+//! Other symlinks are the responsibility of the author of the configuration. `Workspace::follow` has the opposite rule, symlinks
+//! in the workspace and no others, so the two share no code.
 
 use super::NoResult;
 use super::mounts::MountAccess;
@@ -107,8 +108,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Returns a work in a folder, beside something that is nobody's business.
-    fn bed() -> (tempfile::TempDir, PathBuf) {
+    /// Returns a workspace in a temporary folder, next to a folder that a command must not see.
+    fn test_bed() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("a folder").join("work");
         fs::create_dir_all(root.join(".git/info")).expect("made");
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_link_in_the_work_is_not_followed() {
-        let (_folder, root) = bed();
+        let (_folder, root) = test_bed();
         for target in ["../secret", ".git/info", ".", "real", "/", "nowhere", "target"] {
             let _ = fs::remove_file(root.join("target"));
             symlink(target, root.join("target")).expect("linked");
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_link_elsewhere_is_its_owners() {
-        let (_folder, root) = bed();
+        let (_folder, root) = test_bed();
         let link = root.with_file_name("link");
         symlink("secret", &link).expect("linked");
         assert_eq!(find(&root, "~/link", MountAccess::Write), Ok(root.with_file_name("secret")));
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_in_the_work_is_made_to_be_written() {
-        let (_folder, root) = bed();
+        let (_folder, root) = test_bed();
         assert_eq!(find(&root, "new/folder", MountAccess::Write), Ok(root.join("new/folder")));
         assert!(root.join("new/folder").is_dir());
         assert_eq!(find(&root, "./real//inner/", MountAccess::Read), Ok(root.join("real/inner")));
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_path_of_the_work_stays_in_it_and_off_what_decides() {
-        let (_folder, root) = bed();
+        let (_folder, root) = test_bed();
         assert!(
             find(&root, "../secret", MountAccess::Read).is_err_and(|why| why.contains("it is outside the workspace"))
         );

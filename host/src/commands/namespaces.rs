@@ -103,7 +103,7 @@ impl Namespaces {
         libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network
     }
 
-    /// Called by the first process of the namespaces, to set them up.
+    /// Sets up the namespaces. The first process in them calls this.
     pub(super) fn enter(&self) -> io::Result<()> {
         sys::write_file(c"/proc/self/setgroups", b"deny")?;
         sys::write_file(c"/proc/self/uid_map", self.uid_map.as_bytes())?;
@@ -123,7 +123,7 @@ impl Namespaces {
         sys::chdir(&self.cwd)
     }
 
-    /// If the machine hides parts of `/proc`, as containers do, the kernel refuses to mount another one. Then there is none.
+    /// Mounts `/proc`. If the machine hides parts of it, as containers do, the kernel refuses, and there is none.
     fn mount_proc(&self) -> io::Result<()> {
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         match sys::mount(c"proc", &self.proc, c"proc", flags, c"") {

@@ -81,7 +81,7 @@ impl CommandRun {
         let (begun, sandbox, _scratch) = self.begin(&prepared, &theirs, !stdin.is_empty())?;
         drop(theirs);
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
-        let SupervisedOutput { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
+        let SupervisedOutput { ending, stdout, stderr } = begun.communicate(stdin, &bounds, life)?;
         if let Some(path) = prepared.protected.changed(&before, sandbox == SandboxLevel::Namespaces) {
             return Err(NoResult::tampered(format!("it changed `{path}`, which belongs to the policy"))
                 .with_hint("run the command in a copy, or before `gate`: a check must not change its own policy"));

@@ -83,7 +83,7 @@ pub(super) struct Bounds<'a> {
 
 impl StartedCommand {
     /// Supervises the command until it ends.
-    pub(super) fn attend(
+    pub(super) fn communicate(
         self,
         stdin: Vec<u8>,
         bounds: &Bounds<'_>,

@@ -167,7 +167,7 @@ mod linux {
     }
 
     impl Supervisor {
-        /// Called in the child, which stays as the supervisor. Returns in the process that becomes the program.
+        /// Turns the child into the supervisor. Returns in the process that becomes the program.
         fn enter(&self) -> io::Result<()> {
             if !self.terminal {
                 sys::new_session();

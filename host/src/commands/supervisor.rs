@@ -93,7 +93,7 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Called in the child. Returns in the process that becomes the command, or after an error.
+    /// Turns the child into the supervisor. Returns in the process that becomes the command, or after an error.
     pub(super) fn enter(&self) -> io::Result<()> {
         sys::new_session();
         sys::forget_handlers();
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_keeper_says_is_understood() {
+    fn messages_of_the_supervisor_are_understood() {
         for said in [
             SupervisorMessage::Ended(0),
             SupervisorMessage::Ended(256),

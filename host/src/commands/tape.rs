@@ -9,13 +9,14 @@
 
 use super::{Advice, Captured, CommandEnding, CommandResult, NoResult, Rewrite};
 use crate::config::{CommandConfig, SandboxLevel};
+use crate::tape_files::TapeFiles;
 use crate::text::{self, hex};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -34,13 +35,11 @@ pub enum CommandTape {
 
 /// Writes results to every one of these files.
 #[derive(Debug, Default)]
-pub struct CommandRecorder(Vec<Arc<Mutex<File>>>);
+pub struct CommandRecorder(TapeFiles);
 
 impl CommandRecorder {
     fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
-        let write = |line: String| self.0.iter().try_for_each(|file| file.lock().write_all(line.as_bytes()));
-        let line = serde_json::to_string(&CommandTapeLine::of(ran)).map_err(io::Error::from);
-        let written = line.and_then(|line| write(format!("{line}\n")));
+        let written = self.0.append(&CommandTapeLine::of(ran));
         written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
     }
 }
@@ -184,18 +183,16 @@ impl CommandTapeLine {
 impl CommandTape {
     /// Creates a file to record to. An existing file is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadCommandTape> {
-        Ok(Self::Record(CommandRecorder(vec![create(path)?])))
+        Ok(Self::Record(CommandRecorder(create(path)?)))
     }
 
     /// Returns the same tape, whose results are also written to this new file.
     pub(crate) fn copied_to(&self, path: &Path) -> Result<Self, BadCommandTape> {
         let copy = create(path)?;
         Ok(match self {
-            Self::Record(CommandRecorder(files)) => {
-                Self::Record(CommandRecorder(files.iter().cloned().chain([copy]).collect()))
-            }
+            Self::Record(CommandRecorder(files)) => Self::Record(CommandRecorder(files.and(copy))),
             Self::Replay(CommandPlayer { lines, .. }) => {
-                Self::Replay(CommandPlayer { lines: Arc::clone(lines), copy: CommandRecorder(vec![copy]) })
+                Self::Replay(CommandPlayer { lines: Arc::clone(lines), copy: CommandRecorder(copy) })
             }
         })
     }
@@ -258,16 +255,11 @@ impl CommandTape {
 }
 
 /// Creates a file that only its owner can read.
-fn create(path: &Path) -> Result<Arc<Mutex<File>>, BadCommandTape> {
-    let mut options = OpenOptions::new();
-    options.append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Ok(file) => Ok(Arc::new(Mutex::new(file))),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadCommandTape::Exists(path.to_owned())),
-        Err(source) => Err(BadCommandTape::Unusable { path: path.to_owned(), source }),
-    }
+fn create(path: &Path) -> Result<TapeFiles, BadCommandTape> {
+    TapeFiles::create(path).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => BadCommandTape::Exists(path.to_owned()),
+        _ => BadCommandTape::Unusable { path: path.to_owned(), source },
+    })
 }
 
 #[cfg(test)]

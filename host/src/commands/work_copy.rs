@@ -104,7 +104,7 @@ impl WorkCopy {
     /// Returns the changes of the command, as edits of the files of the workspace.
     pub(super) fn rewrites(&self) -> Result<Vec<Rewrite>, NoResult> {
         let unreadable = |path: &str, error: &io::Error| {
-            NoResult::not_started(format!("what it made of `{path}` cannot be read: {error}"))
+            NoResult::not_started(format!("cannot read its version of `{path}`: {error}"))
         };
         let mut rewrites = Vec::new();
         for (path, before) in &self.copied {

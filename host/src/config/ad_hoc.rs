@@ -118,6 +118,8 @@ pub fn words(line: &str) -> Result<Vec<String>, BadCommandLine> {
             (_, '$' | '`') => return Err(BadCommandLine::Shell(c)),
             (Some(_), c) => word.get_or_insert_default().push(c),
             (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n' | '*' | '?') => return Err(BadCommandLine::Shell(c)),
+            // At the start of a word, a shell expands the one and skips the other.
+            (None, '~' | '#') if word.is_none() => return Err(BadCommandLine::Shell(c)),
             (None, c) if c.is_whitespace() => words.extend(word.take()),
             (None, c) => word.get_or_insert_default().push(c),
         }
@@ -176,6 +178,9 @@ mod tests {
             ("echo $HOME", Err(BadCommandLine::Shell('$'))),
             ("echo \"`id`\"", Err(BadCommandLine::Shell('`'))),
             ("ls *", Err(BadCommandLine::Shell('*'))),
+            ("ls ~/a", Err(BadCommandLine::Shell('~'))),
+            ("make # all", Err(BadCommandLine::Shell('#'))),
+            ("a~b c#d", Ok(vec!["a~b", "c#d"])),
             ("a 'b", Err(BadCommandLine::Unfinished)),
             ("a\\", Err(BadCommandLine::Unfinished)),
             (" ", Err(BadCommandLine::Nothing)),

@@ -137,19 +137,21 @@ impl Positions {
 pub(crate) fn nearest<'n>(name: &str, valid: impl IntoIterator<Item = &'n str>) -> Option<String> {
     const FEW: usize = 16;
     let valid: Vec<&str> = valid.into_iter().collect();
+    did_you_mean(name, &valid)
+        .or_else(|| (1..=FEW).contains(&valid.len()).then(|| format!("expected {}", one_of(&valid))))
+}
+
+/// Returns a hint with the valid name nearest to this one, if one is near.
+pub(crate) fn did_you_mean(name: &str, valid: &[&str]) -> Option<String> {
     // Comparing long names, or very many, costs more than the hint is worth.
-    let near = Some(name).filter(|name| name.len() <= 64 && valid.len() <= 1_000).and_then(|name| {
-        let word = name.to_lowercase();
-        let distance = |other: &str| strsim::damerau_levenshtein(&word, &other.to_lowercase());
-        let rank = |other: &str| (distance(other), !other.starts_with(&word));
-        let (rank, best) = valid.iter().map(|other| (rank(other), *other)).min()?;
-        (rank.0 <= name.chars().count().div_ceil(3)).then_some(best)
-    });
-    match near {
-        Some(near) => Some(format!("did you mean `{near}`?")),
-        None if (1..=FEW).contains(&valid.len()) => Some(format!("expected {}", one_of(&valid))),
-        None => None,
+    if name.len() > 64 || valid.len() > 1_000 {
+        return None;
     }
+    let word = name.to_lowercase();
+    let distance = |other: &str| strsim::damerau_levenshtein(&word, &other.to_lowercase());
+    let rank = |other: &str| (distance(other), !other.starts_with(&word));
+    let (rank, best) = valid.iter().map(|other| (rank(other), *other)).min()?;
+    (rank.0 <= name.chars().count().div_ceil(3)).then(|| format!("did you mean `{best}`?"))
 }
 
 /// Returns the names in backticks: `a`, `b` or `c`.

@@ -2,7 +2,7 @@
 //! so that all problems are reported at once.
 
 use super::files;
-use super::problem::{ConfigProblem, Position, Positions, nearest, one_of};
+use super::problem::{ConfigProblem, Position, Positions, did_you_mean, nearest, one_of};
 use super::units;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -188,8 +188,7 @@ impl<'s> TomlValue<'s> {
             return Some(*value);
         }
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let near = self.as_str().and_then(|text| nearest(text, names.iter().copied()));
-        let hint = near.filter(|hint| hint.starts_with("did you mean"));
+        let hint = self.as_str().and_then(|text| did_you_mean(text, &names));
         self.problem_with(format!("expected {}, found {}", one_of(&names), self.found()), hint);
         None
     }

@@ -97,7 +97,7 @@ impl Review<'_> {
                 MemberTarget::Named(name) => match self.config.checks.get(name) {
                     Some(check) => self.config.timeouts(check).1,
                     None => {
-                        self.known(member, name);
+                        self.refuse_unknown(member, name);
                         MAX_DEADLINE
                     }
                 },
@@ -110,7 +110,7 @@ impl Review<'_> {
         }
     }
 
-    fn known(&mut self, member: &MemberConfig, name: &str) {
+    fn refuse_unknown(&mut self, member: &MemberConfig, name: &str) {
         if !self.config.gates.contains_key(name) {
             let names = self.config.gates.keys().chain(self.config.checks.keys()).map(String::as_str);
             let shown = crate::text::clean_line(name, 60);

@@ -1,4 +1,4 @@
-//! `[plan]`, `[evaluator]`: where tasks come from, and who evaluates the work in a loop.
+//! Reads `[plan]` and `[evaluator]`: the file of the tasks, and the command that evaluates the work in a loop.
 
 use super::command::{self, CommandConfig, SandboxLevel};
 use super::read::Table;
@@ -25,7 +25,7 @@ fn file(mut table: Table<'_>, what: &str) -> Option<String> {
 
 /// Reads `[evaluator]`: a command that only reads the workspace and never runs without a sandbox.
 pub(super) fn evaluator(mut table: Table<'_>) -> CommandConfig {
-    for key in ["workspace", "from", "allow"] {
+    for key in ["workspace", "from", "allow", "fixes"] {
         if let Some(value) = table.get(key) {
             value.problem(format!("expected no `{key}`: an evaluator is a command that only reads the workspace"));
         }

@@ -52,6 +52,11 @@ impl Round {
         }
     }
 
+    /// Returns whether no earlier attempt had a finding.
+    pub(super) fn is_new(&self, finding: &Finding) -> bool {
+        finding.fingerprint.is_empty() || !self.first.contains_key(&finding.fingerprint)
+    }
+
     pub(super) fn resolved(&self) -> &[Finding] {
         &self.resolved
     }
@@ -72,20 +77,14 @@ fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
 /// Returns the sentence for the author of the work about this class of failure.
 pub(super) fn recovery(class: &Class) -> &'static str {
     match class {
-        Class::ExecutionFailure => {
-            "PREVIOUS ATTEMPT FAILED: the error below is to be addressed before the task is retried."
-        }
-        Class::VerifyFailure | Class::Other(_) => {
-            "VERIFICATION FAILED: the failures below are to be fixed and verified again."
-        }
-        Class::ReviewRejection => {
-            "REVIEW REJECTED: the issues below are to be addressed, and the work submitted again."
-        }
+        Class::ExecutionFailure => "PREVIOUS ATTEMPT FAILED: address the error below before you retry the task.",
+        Class::VerifyFailure | Class::Other(_) => "VERIFICATION FAILED: fix the failures below; the checks run again.",
+        Class::ReviewRejection => "REVIEW REJECTED: address the issues below, and submit the work again.",
         Class::Blocked => "BLOCKED: the work depends on something else, which must be done first.",
         Class::Timeout => {
-            "TIMEOUT: a step exceeded its time limit; what was finished is kept, and the next attempt has more time."
+            "TIMEOUT: a step exceeded its time limit; finished work is kept, and the next attempt has more time."
         }
-        Class::Malformed => "MALFORMED: the report does not have the form that is expected.",
+        Class::Malformed => "MALFORMED: the report does not have the expected form.",
         Class::Infra => "A verifier failed, which says nothing about the work.",
     }
 }

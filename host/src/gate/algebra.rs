@@ -4,17 +4,19 @@
 
 use crate::verdict::Status;
 
-/// Every one must pass: any fail is fail; else any error is error; else any abstain is abstain; else pass.
+/// Returns the outcome of members that must all pass: any fail is fail; else any error is error; else any abstain is
+/// abstain; else pass.
 pub fn all(members: impl IntoIterator<Item = Option<Status>>) -> Option<Status> {
     strongest(members, [Status::Fail, Status::Error, Status::Abstain, Status::Pass])
 }
 
-/// One must pass: any pass is pass; else any error is error; else any abstain is abstain; else fail.
+/// Returns the outcome of members of which one must pass: any pass is pass; else any error is error; else any abstain is
+/// abstain; else fail.
 pub fn any(members: impl IntoIterator<Item = Option<Status>>) -> Option<Status> {
     strongest(members, [Status::Pass, Status::Error, Status::Abstain, Status::Fail])
 }
 
-/// The first that does not pass decides; without one, it passes.
+/// Returns the outcome of the first member that does not pass, or pass if all do.
 pub fn tiers(members: impl IntoIterator<Item = Option<Status>>) -> Option<Status> {
     let mut reached = None;
     for status in members.into_iter().flatten() {
@@ -26,7 +28,8 @@ pub fn tiers(members: impl IntoIterator<Item = Option<Status>>) -> Option<Status
     reached
 }
 
-/// It must fail: pass and fail change places. No answer and no judgement stay what they are.
+/// Returns the outcome of a member that must fail: pass and fail change places. An error stays an error, and an abstention
+/// an abstention.
 pub fn not(member: Option<Status>) -> Option<Status> {
     member.map(|status| match status {
         Status::Pass => Status::Fail,

@@ -36,14 +36,14 @@ pub async fn run_failed_first(
         decisive,
         passed: Mutex::default(),
         started: Mutex::default(),
-        told: Mutex::default(),
+        reported: Mutex::default(),
     };
     let mut left_out = circumstances.left_out.clone();
     left_out.extend(later.iter().cloned());
     let mut first = run(plan, &Circumstances { left_out, ..circumstances.clone() }, &parts).await;
     if decides(&first) {
         unreached(&mut first, &later);
-        tell(&first, &first.name.clone(), &parts);
+        report(&first, &first.name.clone(), &parts);
         return first;
     }
     parts.is_second.store(true, Ordering::SeqCst);
@@ -139,16 +139,16 @@ fn unreached(node: &mut Node, later: &BTreeSet<String>) {
     if left_out || empty {
         node.outcome = Outcome::NotReached;
         node.skipped = None;
-        node.reason = "what failed before failed again".to_owned();
+        node.reason = "the checks that failed before failed again".to_owned();
     }
 }
 
 /// Reports the results that were not reported yet.
-fn tell<J: RunCheck>(node: &Node, path: &str, parts: &BothParts<'_, J>) {
+fn report<J: RunCheck>(node: &Node, path: &str, parts: &BothParts<'_, J>) {
     for child in &node.children {
-        tell(child, &format!("{path}/{}", child.name), parts);
+        report(child, &format!("{path}/{}", child.name), parts);
     }
-    if node.kind != NodeKind::Check || !parts.told.lock().contains(path) {
+    if node.kind != NodeKind::Check || !parts.reported.lock().contains_key(path) {
         parts.judge.observe(GateEvent::Finished { path, node });
     }
 }
@@ -163,8 +163,8 @@ struct BothParts<'j, J> {
     passed: Mutex<BTreeMap<usize, (Vec<Evidence>, CheckAnswer)>>,
     /// The paths of the checks that were reported as started.
     started: Mutex<BTreeSet<String>>,
-    /// The paths of the checks whose end was reported in the first part.
-    told: Mutex<BTreeSet<String>>,
+    /// The outcomes that were reported in the first part, by the path of the check.
+    reported: Mutex<BTreeMap<String, Outcome>>,
 }
 
 impl<J: RunCheck> RunCheck for BothParts<'_, J> {
@@ -205,11 +205,13 @@ impl<J: RunCheck> RunCheck for BothParts<'_, J> {
                 PlanNodeKind::Gate(_) => is_second,
             },
             GateEvent::Finished { path, node } if is_second => {
-                !(node.kind == NodeKind::Check && node.outcome == Outcome::Pass && self.told.lock().contains(path))
+                node.kind != NodeKind::Check || self.reported.lock().get(path) != Some(&node.outcome)
             }
             GateEvent::Finished { path, node } => {
                 let left_out = node.skipped == Some(SkipReason::LeftOut) || node.reused.is_some();
-                node.kind == NodeKind::Check && !left_out && self.told.lock().insert(path.to_owned())
+                node.kind == NodeKind::Check
+                    && !left_out
+                    && self.reported.lock().insert(path.to_owned(), node.outcome).is_none()
             }
         };
         if forward {

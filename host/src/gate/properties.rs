@@ -147,7 +147,7 @@ fn with_failing_member(case: &TreeCase, voice: usize) -> TreeCase {
     more
 }
 
-/// The members of every gate but `tiers` in another order.
+/// Returns the gate with the members of every rule except `tiers` in reverse order.
 fn reversed(node: &mut plan::PlanNode) {
     if let PlanNodeKind::Gate(gate) = &mut node.what
         && gate.rule != GateRule::Tiers
@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// The same gate with `on_nothing = "pass"`.
+/// Returns the same gate with `on_nothing = "pass"`.
 fn letting_nothing_pass(case: &TreeCase) -> TreeCase {
     case.with_root(case.root.clone().with(|root| root.on_nothing = Inapplicable::Skip))
 }

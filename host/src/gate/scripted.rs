@@ -53,7 +53,8 @@ impl Script {
         Self { steps, ..Self::default() }
     }
 
-    /// As letters: `+` pass, `-` fail, `?` abstain, `!` error, `.` no file, `0` not applicable, `*` hang, `x` panic.
+    /// Reads outcomes from letters: `+` pass, `-` fail, `?` abstain, `!` error, `.` no file, `0` not applicable, `*` hang,
+    /// `x` panic.
     pub(super) fn of(letters: &[(&str, &str)]) -> Self {
         let step = |letter| match letter {
             '+' => say(Status::Pass),
@@ -69,7 +70,7 @@ impl Script {
         Self { steps: steps.collect(), ..Self::default() }
     }
 
-    /// Who was asked, and what was known to each.
+    /// Returns which checks ran, and the evidence that each got.
     pub(super) fn calls(&self) -> Vec<(String, Vec<String>)> {
         self.calls.lock().expect("calls").clone()
     }
@@ -118,7 +119,7 @@ pub(super) fn run_plan(plan: &Plan, circumstances: &Circumstances, script: &Scri
     runtime.expect("a runtime").block_on(run(plan, circumstances, script))
 }
 
-/// The same, beginning with what failed before.
+/// Runs a plan, starting with the checks that failed before.
 pub(super) fn run_plan_first(plan: &Plan, script: &Script, failed: &BTreeSet<String>) -> Node {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let circumstances = Circumstances::default();

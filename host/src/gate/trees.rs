@@ -58,7 +58,7 @@ impl TreeCase {
         }
     }
 
-    /// The same with another root.
+    /// Returns the same tree with another root.
     pub(super) fn with_root(&self, root: plan::PlanNode) -> Self {
         Self { root, letters: self.letters.clone() }
     }
@@ -161,7 +161,8 @@ pub(super) fn in_shadow(members: &[plan::PlanNode]) -> u32 {
     u32::try_from(count).expect("few members")
 }
 
-/// Without any relaxation. Who comes out of the shadow to vote is one voter more, and the quorum stays what it is.
+/// Returns the tree without any relaxation. A member that leaves shadow mode is one voter more, and the quorum stays the
+/// same.
 pub(super) fn strict(node: &mut plan::PlanNode) {
     if let PlanNodeKind::Gate(gate) = &mut node.what
         && let GateRule::Vote(vote) = &mut gate.rule

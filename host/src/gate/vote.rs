@@ -238,7 +238,7 @@ mod tests {
         Electorate::new(&vote, &weights.iter().copied().map(Some).collect::<Vec<_>>())
     }
 
-    /// The same where a quorum is named.
+    /// Returns the same rules with a quorum.
     fn with_quorum(electorate: Electorate) -> Electorate {
         Electorate { gone_are_missing: true, ..electorate }
     }

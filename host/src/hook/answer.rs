@@ -1,4 +1,4 @@
-//! What is printed for a host: one JSON object or nothing, and an exit code.
+//! The output of a hook for its host: one JSON object or nothing, and an exit code.
 
 use serde_json::Value;
 
@@ -25,13 +25,13 @@ impl Answer {
         Self { stdout: object.to_string(), ..Self::silent() }
     }
 
-    /// Exit code 2, with the reason on standard error.
+    /// Returns exit code 2, with the reason on standard error.
     pub fn refuse(reason: &str) -> Self {
         Self { stderr: bounded(reason), exit: 2, ..Self::silent() }
     }
 }
 
-/// A reason as every host takes it: not empty, not too long, and without characters that could hide something.
+/// Returns a reason that every host accepts: not empty, not too long, and without characters that could hide text.
 pub(super) fn bounded(reason: &str) -> String {
     let text = crate::text::clean(reason.trim(), usize::MAX);
     match text.chars().count() {

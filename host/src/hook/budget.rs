@@ -1,12 +1,12 @@
-//! How often an agent is sent back. The budget is ours: a host's own limit is too high, or there is none.
+//! Decides how often an agent is sent back. `gate` has its own budget, because the limits of hosts are too high or missing.
 //!
-//! A failure is worth a few bounces, as long as something changes. A fault of the gate itself (a verifier that broke, a
-//! broken configuration, no verdict) is not the agent's to repair, and is reported once. When nothing is left, the agent may
-//! stop, and the work is not verified.
+//! A failure is sent back a few times, as long as something changes. A fault of the gate itself (a verifier that broke, a
+//! broken configuration, no verdict) is reported once, because the agent cannot fix it. When the budget is used up, the
+//! agent may stop, and the work is not verified.
 //!
-//! The counts come from the ledger ([`Budget::of`]). What a session remembers besides is where and when it began.
+//! The counts come from the ledger ([`Budget::of`]). A session itself only stores where and when it began.
 
-use super::{Call, Decision, Event};
+use super::{Call, Decision, HookEvent};
 use crate::ledger::body::Bounce;
 use crate::ledger::{Entry, EntryKind};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub const FAULT: &str = "error";
 /// What is known about a session of an agent, besides its entries in the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Session {
+pub struct AgentSession {
     /// The root of the work, taken at the first event: an agent that changes its folder does not change what is judged.
     pub root: Option<PathBuf>,
     /// What the work was when the session began.
@@ -115,7 +115,7 @@ impl Budget {
 
     /// Decides what the agent is told. What comes back is counted once its entry is in the ledger.
     pub fn decide(&self, call: &Call, judged: &HookVerdict, allowed: u32) -> Decision {
-        let is_tool = call.event == Event::Tool;
+        let is_tool = call.event == HookEvent::Tool;
         match judged {
             HookVerdict::Pass => Decision::Allow,
             // The agent only pauses; it is judged again when its work in the background is done.
@@ -143,22 +143,22 @@ impl Budget {
     }
 }
 
-impl Session {
-    /// Whether a call belongs to another request of the user than the calls before it, which renews the budget.
+impl AgentSession {
+    /// Returns whether a call belongs to another request of the user than the calls before it, which renews the budget.
     pub fn is_new_turn(&self, call: &Call, is_spent: bool) -> bool {
         let is_new = match (&call.turn, &self.turn) {
             (Some(turn), Some(known)) => turn != known,
             (Some(_), None) => false,
-            (None, _) => is_spent && !call.active && call.event == Event::Stop,
+            (None, _) => is_spent && !call.active && call.event == HookEvent::Stop,
         };
         // Qwen announces what we told the agent as if the user had asked for it.
         let told = |told: &String| call.prompt.as_ref().is_none_or(|prompt| prompt.contains(told.as_str()));
-        let is_asked = call.event == Event::Prompt && !self.told.as_ref().is_some_and(told);
+        let is_asked = call.event == HookEvent::Prompt && !self.told.as_ref().is_some_and(told);
         is_new || is_asked
     }
 
     /// Remembers what the agent was told.
-    pub fn tell(&mut self, reason: &str) {
+    pub fn remember_reason(&mut self, reason: &str) {
         self.told = reason.lines().find(|line| !line.trim().is_empty()).map(|line| line.chars().take(200).collect());
     }
 }
@@ -172,8 +172,8 @@ fn release(why: &str, reason: &str) -> Decision {
 /// Decides where nobody can count: the host's own word is all there is, so that the agent is not sent back forever.
 pub fn uncounted(call: &Call, reason: &str) -> Decision {
     // Qwen always says that the agent was sent back, and has a limit of its own.
-    let was_sent_back = call.active && call.host != super::Host::Qwen;
-    if was_sent_back && call.event != Event::Tool {
+    let was_sent_back = call.active && call.host != super::AgentHost::Qwen;
+    if was_sent_back && call.event != HookEvent::Tool {
         release("bounces cannot be counted, because the state folder cannot be used", reason)
     } else {
         Decision::Block(reason.to_owned())

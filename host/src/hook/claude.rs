@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host};
+use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::{Value, json};
 
 /// The events at which nothing is verified.
@@ -25,7 +25,7 @@ const OTHER: &[&str] = &[
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
-    let mut call = fields.call(Host::Claude, event(&name), name);
+    let mut call = fields.call(AgentHost::Claude, event(&name), name);
     // Where the agent was sent back, nobody promises that the identifier of the prompt is still the same.
     call.turn = fields.name(&["prompt_id"]).filter(|_| !call.active);
     let runs = |task: &&Value| !matches!(task["status"].as_str(), Some("completed" | "failed" | "killed" | "stopped"));
@@ -36,22 +36,22 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
     call
 }
 
-pub(super) fn event(name: &str) -> Event {
+pub(super) fn event(name: &str) -> HookEvent {
     match name {
-        "SessionStart" => Event::Start,
-        "UserPromptSubmit" => Event::Prompt,
-        "TaskCompleted" | "TeammateIdle" => Event::Task,
-        "PostToolUse" => Event::Tool,
-        name if OTHER.contains(&name) => Event::Other,
+        "SessionStart" => HookEvent::Start,
+        "UserPromptSubmit" => HookEvent::Prompt,
+        "TaskCompleted" | "TeammateIdle" => HookEvent::Task,
+        "PostToolUse" => HookEvent::Tool,
+        name if OTHER.contains(&name) => HookEvent::Other,
         // What is not known is treated as the event that matters.
-        _ => Event::Stop,
+        _ => HookEvent::Stop,
     }
 }
 
 pub(super) fn answer(call: &Call, decision: &Decision) -> Answer {
     match decision {
         Decision::Allow => Answer::silent(),
-        Decision::Block(reason) if call.event == Event::Task => Answer::refuse(reason),
+        Decision::Block(reason) if call.event == HookEvent::Task => Answer::refuse(reason),
         Decision::Block(reason) => Answer::json(&json!({ "decision": "block", "reason": bounded(reason) })),
         Decision::Release(message) => Answer::json(&json!({ "systemMessage": bounded(message) })),
     }

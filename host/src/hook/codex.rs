@@ -2,12 +2,12 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Host, claude};
+use super::{AgentHost, Call, Decision, claude};
 use serde_json::json;
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
-    let mut call = fields.call(Host::Codex, claude::event(&name), name);
+    let mut call = fields.call(AgentHost::Codex, claude::event(&name), name);
     call.turn = fields.name(&["turn_id"]);
     call
 }

@@ -2,21 +2,21 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host, claude};
+use super::{AgentHost, Call, Decision, HookEvent, claude};
 use serde_json::json;
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
     let event = match name.as_str() {
-        "" if fields.has("toolName") && fields.has("toolResult") => Event::Tool,
-        "" if fields.has("toolName") => Event::Other,
-        "" if fields.has("stopReason") || fields.has("agentId") => Event::Stop,
-        "" if fields.has("source") || fields.has("initialPrompt") => Event::Start,
-        "" if fields.has("prompt") => Event::Prompt,
-        "" => Event::Stop,
+        "" if fields.has("toolName") && fields.has("toolResult") => HookEvent::Tool,
+        "" if fields.has("toolName") => HookEvent::Other,
+        "" if fields.has("stopReason") || fields.has("agentId") => HookEvent::Stop,
+        "" if fields.has("source") || fields.has("initialPrompt") => HookEvent::Start,
+        "" if fields.has("prompt") => HookEvent::Prompt,
+        "" => HookEvent::Stop,
         name => claude::event(name),
     };
-    fields.call(Host::Copilot, event, name)
+    fields.call(AgentHost::Copilot, event, name)
 }
 
 pub(super) fn answer(_: &Call, decision: &Decision) -> Answer {

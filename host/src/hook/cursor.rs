@@ -2,15 +2,15 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host};
+use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
     let event = match name.as_str() {
-        "sessionStart" => Event::Start,
-        "beforeSubmitPrompt" => Event::Prompt,
+        "sessionStart" => HookEvent::Start,
+        "beforeSubmitPrompt" => HookEvent::Prompt,
         "afterFileEdit"
         | "beforeShellExecution"
         | "afterShellExecution"
@@ -23,10 +23,10 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
         | "postToolUse"
         | "preCompact"
         | "sessionEnd"
-        | "subagentStart" => Event::Other,
-        _ => Event::Stop,
+        | "subagentStart" => HookEvent::Other,
+        _ => HookEvent::Stop,
     };
-    let mut call = fields.call(Host::Cursor, event, name);
+    let mut call = fields.call(AgentHost::Cursor, event, name);
     let root = fields.list("workspace_roots").first().and_then(Value::as_str).map(PathBuf::from);
     call.folder = call.folder.or(root.filter(|root| root.is_absolute()));
     call.aborted = fields.name(&["status"]).is_some_and(|status| status != "completed");

@@ -1,7 +1,7 @@
-//! The fields of a call, read tolerantly: a field of the wrong type is a field that is not there, and never an error that
-//! would keep a gate from running.
+//! Reads the fields of a call tolerantly: a field of the wrong type counts as missing. It is never an error, which would
+//! keep a gate from running.
 
-use super::{Call, Event, Host};
+use super::{AgentHost, Call, HookEvent};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -25,13 +25,13 @@ impl<'v> Fields<'v> {
         names.iter().filter_map(|name| self.0.get(*name)).find(|value| !value.is_null())
     }
 
-    /// A text, under the first of these names that has one.
+    /// Returns the text under the first of these names that has one.
     pub(super) fn text(&self, names: &[&str]) -> Option<String> {
         let text = self.value(names)?.as_str()?;
         (!text.is_empty()).then(|| text.chars().take(MAX_TEXT).collect())
     }
 
-    /// An identifier.
+    /// Returns an identifier.
     pub(super) fn name(&self, names: &[&str]) -> Option<String> {
         self.text(names).map(|text| text.chars().take(MAX_NAME).collect())
     }
@@ -44,7 +44,7 @@ impl<'v> Fields<'v> {
         self.0.get(name).and_then(Value::as_u64)
     }
 
-    /// An absolute path.
+    /// Returns an absolute path.
     pub(super) fn path(&self, names: &[&str]) -> Option<PathBuf> {
         let path = PathBuf::from(self.text(names)?);
         (path.is_absolute() && !path.as_os_str().as_encoded_bytes().contains(&0)).then_some(path)
@@ -58,8 +58,8 @@ impl<'v> Fields<'v> {
         self.value(names).and_then(Fields::new)
     }
 
-    /// The call, as far as all hosts say it alike. A helper of the agent has a budget of its own.
-    pub(super) fn call(&self, host: Host, event: Event, name: String) -> Call {
+    /// Returns the call with the fields that all hosts have. A subagent has a budget of its own.
+    pub(super) fn call(&self, host: AgentHost, event: HookEvent, name: String) -> Call {
         let session = self.name(&["session_id", "sessionId", "conversation_id"]);
         let helper = self.name(&["agent_id", "agentId"]).map(|helper| format!("/{helper}")).unwrap_or_default();
         let tool = self.object(&["tool_input", "toolArgs"]);

@@ -2,15 +2,15 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Event, Host};
+use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
     let event = match name.as_str() {
-        "SessionStart" => Event::Start,
-        "AfterTool" => Event::Tool,
+        "SessionStart" => HookEvent::Start,
+        "AfterTool" => HookEvent::Tool,
         "BeforeAgent"
         | "BeforeTool"
         | "BeforeModel"
@@ -18,10 +18,10 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
         | "BeforeToolSelection"
         | "SessionEnd"
         | "PreCompress"
-        | "Notification" => Event::Other,
-        _ => Event::Stop,
+        | "Notification" => HookEvent::Other,
+        _ => HookEvent::Stop,
     };
-    let mut call = fields.call(Host::Gemini, event, name);
+    let mut call = fields.call(AgentHost::Gemini, event, name);
     // The prompt stays the user's, however often the agent is sent back.
     call.turn = fields.text(&["prompt"]).map(|prompt| crate::text::hex(&Sha256::digest(prompt)));
     call
@@ -31,7 +31,7 @@ pub(super) fn answer(call: &Call, decision: &Decision) -> Answer {
     Answer::json(&match decision {
         Decision::Allow => json!({}),
         // A denied tool would hide what it answered.
-        Decision::Block(reason) if call.event == Event::Tool => {
+        Decision::Block(reason) if call.event == HookEvent::Tool => {
             let context = json!({ "hookEventName": "AfterTool", "additionalContext": bounded(reason) });
             json!({ "hookSpecificOutput": context })
         }

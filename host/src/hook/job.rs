@@ -1,17 +1,17 @@
-//! What the child process of a hook does: run the gate that the event asks for, and decide what the agent is told.
+//! The child process of a hook: runs the gate for the event, and decides what the agent gets to read.
 //!
-//! The author of the change is the agent, so neither what is judged nor by which gate is its choice: both are taken at the
-//! first event of the session.
+//! The agent is the author of the change, so it can choose neither the base commit nor the gate: the first event of the
+//! session fixes both.
 
-use super::budget::{BOUNCES, HookVerdict, Session, Start, uncounted};
-use super::evidence::{Evidence, GateRun};
+use super::budget::{AgentSession, BOUNCES, HookVerdict, Start, uncounted};
 use super::running::Running;
-use super::{Call, Decision, Event, transcript};
+use super::state::{GateRun, HookState};
+use super::{Call, Decision, HookEvent, transcript};
 use crate::changes::{self, Selection};
 use crate::config;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::event::Event as RunEvent;
+use crate::event::Event;
 use crate::ledger::history::failure_digest;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::record::{PolicyRecord, Record};
@@ -49,9 +49,9 @@ pub struct Work {
     key: String,
     /// The session that a helper of the agent belongs to; else the same as `key`.
     main_key: String,
-    evidence: Option<Evidence>,
+    state: Option<HookState>,
     /// What is known of the session, and of the one that it belongs to.
-    session: Session,
+    session: AgentSession,
     start: Option<Start>,
 }
 
@@ -87,9 +87,9 @@ impl Work {
                 (key.clone(), key)
             }
         };
-        let evidence = Evidence::open(&environment);
+        let state = HookState::open(&environment);
         // The session is locked only while it is read and while it is written: a run takes long, and hosts call in parallel.
-        let known = |key: &str| Some(evidence.as_ref()?.session(key).ok()?.session.clone());
+        let known = |key: &str| Some(state.as_ref()?.session(key).ok()?.session.clone());
         let session = known(&key).unwrap_or_default();
         let main = if main_key == key { None } else { known(&main_key) };
         let (first, start) = match main {
@@ -100,22 +100,22 @@ impl Work {
             Some(first) if first != folder && !is_worktree_of(&folder, &first) && first.is_dir() => first,
             _ => folder,
         };
-        Self { job, environment, root, key, main_key, evidence, session, start }
+        Self { job, environment, root, key, main_key, state, session, start }
     }
 
-    /// What is to be run at this event; nothing where there is nothing to verify.
+    /// Returns what to run at this event, or that there is nothing to verify.
     pub fn prepare(&self) -> Prepared {
         let mut allowed = BOUNCES;
         let prepared = match &self.job.fault {
             Some(reason) => Ok(Prepared::Known(fault(reason.clone(), allowed))),
             None => self.request(&mut allowed),
         };
-        prepared.unwrap_or_else(|error| Prepared::Known(fault(told(&error), allowed)))
+        prepared.unwrap_or_else(|error| Prepared::Known(fault(explain(&error), allowed)))
     }
 
     fn request(&self, allowed: &mut u32) -> Result<Prepared, Error> {
         let call = &self.job.call;
-        if !matches!(call.event, Event::Stop | Event::Task | Event::Tool) {
+        if !matches!(call.event, HookEvent::Stop | HookEvent::Task | HookEvent::Tool) {
             return Ok(Prepared::Nothing);
         }
         let mut request = Request::new(&self.root, self.environment.clone());
@@ -129,7 +129,7 @@ impl Work {
             None => return Ok(Prepared::Nothing),
         }
         request.selection = match &self.start {
-            _ if call.event == Event::Tool => match inside(&self.root, &call.files) {
+            _ if call.event == HookEvent::Tool => match inside(&self.root, &call.files) {
                 files if files.is_empty() => return Ok(Prepared::Nothing),
                 files => Selection::Files(files),
             },
@@ -153,7 +153,7 @@ impl Work {
     ) -> HookResult {
         let running = Arc::new(Mutex::new(Running::default()));
         let known = Arc::clone(&running);
-        let observer = move |event: &RunEvent| {
+        let observer = move |event: &Event| {
             let mut running = known.lock();
             if running.note(event) {
                 tell(&running);
@@ -161,7 +161,7 @@ impl Work {
         };
         let host = match Host::new(&self.environment) {
             Ok(host) => host,
-            Err(error) => return fault(told(&error), allowed),
+            Err(error) => return fault(explain(&error), allowed),
         };
         match tokio::time::timeout(self.job.limit, host.run(request, observer)).await {
             // It was read once more for the run.
@@ -171,9 +171,9 @@ impl Work {
             Ok(Ok(record)) => {
                 let start = Start { base: record.base.clone(), policy: Some(digest(&record.policy)), committed: false };
                 let ran = GateRun { run: Some(record.run.clone()), gate: record.gate.name.clone(), allowed };
-                HookResult { judged: judged(&record), ran, start: Some(start) }
+                HookResult { judged: verdict_of(&record), ran, start: Some(start) }
             }
-            Ok(Err(error)) => fault(told(&error), allowed),
+            Ok(Err(error)) => fault(explain(&error), allowed),
             Err(_) => {
                 let running = running.lock();
                 fault(no_answer(&running.late(self.job.limit)), allowed)
@@ -185,7 +185,7 @@ impl Work {
         self.start.as_ref()?.policy.as_ref()
     }
 
-    /// What the work is when a session begins. What cannot be told is taken at the next event.
+    /// Returns the state of the work at the start of a session. If it cannot be read now, the next event reads it.
     fn started(&self) -> Option<Start> {
         let base = changes::base(&self.root, &Selection::Changed, &self.environment).ok()?;
         let mut request = Request::new(&self.root, self.environment.clone());
@@ -219,9 +219,9 @@ impl Work {
         let call = &self.job.call;
         let said = call.transcript.as_deref().map(transcript::read).unwrap_or_default();
         let bounces = self
-            .evidence
+            .state
             .as_ref()
-            .and_then(|evidence| Some(evidence.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces));
+            .and_then(|state| Some(state.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces));
         Submission {
             claim: call.claim.clone().or(said.last).map(|text| Claim { text, report: None }),
             tool_calls: said.tool_calls,
@@ -264,26 +264,26 @@ impl Work {
         if self.start.is_none() {
             self.remember_start(self.started());
         }
-        if self.job.call.event != Event::Prompt {
+        if self.job.call.event != HookEvent::Prompt {
             return None;
         }
-        let evidence = self.evidence.as_ref()?;
-        let mut remembered = evidence.session(&self.key).ok()?;
-        self.turn(evidence, &mut remembered.session, false);
+        let state = self.state.as_ref()?;
+        let mut remembered = state.session(&self.key).ok()?;
+        self.turn(state, &mut remembered.session, false);
         remembered.save().ok()
     }
 
     fn remember_start(&self, start: Option<Start>) -> Option<()> {
-        let mut remembered = self.evidence.as_ref()?.session(&self.main_key).ok()?;
+        let mut remembered = self.state.as_ref()?.session(&self.main_key).ok()?;
         remembered.session.root.get_or_insert_with(|| self.root.clone());
         remembered.session.start = remembered.session.start.take().or(start);
         remembered.save().ok()
     }
 
     /// Notes which request of the user a call belongs to.
-    fn turn(&self, evidence: &Evidence, session: &mut Session, is_spent: bool) {
+    fn turn(&self, state: &HookState, session: &mut AgentSession, is_spent: bool) {
         if session.is_new_turn(&self.job.call, is_spent) {
-            session.since = evidence.last().unwrap_or(session.since);
+            session.since = state.last().unwrap_or(session.since);
         }
         if self.job.call.turn.is_some() {
             session.turn.clone_from(&self.job.call.turn);
@@ -292,25 +292,25 @@ impl Work {
 
     /// Decides by what the ledger knows; `None` where it cannot be used.
     fn count(&self, found: &HookResult) -> Option<Decision> {
-        let evidence = self.evidence.as_ref()?;
+        let state = self.state.as_ref()?;
         let HookResult { judged, ran, start } = found;
         if self.main_key != self.key {
             self.remember_start(start.clone())?;
         }
-        let mut remembered = evidence.session(&self.key).ok()?;
+        let mut remembered = state.session(&self.key).ok()?;
         let session = &mut remembered.session;
-        let budget = |since: u64| evidence.budget(&self.root, &self.key, &ran.gate, since).ok();
-        self.turn(evidence, session, budget(session.since)?.is_spent);
+        let budget = |since: u64| state.budget(&self.root, &self.key, &ran.gate, since).ok();
+        self.turn(state, session, budget(session.since)?.is_spent);
         session.root.get_or_insert_with(|| self.root.clone());
         session.start = session.start.take().or(start.clone());
         let budget = budget(session.since)?;
         let decision = budget.decide(&self.job.call, judged, ran.allowed);
-        evidence.record(&self.root, &self.key, &self.job.call, &budget, (judged, ran, &decision)).ok()?;
+        state.record(&self.root, &self.key, &self.job.call, &budget, (judged, ran, &decision)).ok()?;
         if let Decision::Block(reason) = &decision {
-            session.tell(reason);
+            session.remember_reason(reason);
         }
-        if *judged == HookVerdict::Pass && self.job.call.event != Event::Tool {
-            session.since = evidence.last().ok()?;
+        if *judged == HookVerdict::Pass && self.job.call.event != HookEvent::Tool {
+            session.since = state.last().ok()?;
         }
         remembered.save().ok()?;
         Some(decision)
@@ -321,7 +321,7 @@ impl Work {
 const CHANGED: &str = "`gate.toml` was changed in this session, and whoever does the work does not choose its gate; a person \
                        must look at it and commit it, and the next session is judged by it";
 
-/// The digest of a configuration; empty for the default gate.
+/// Returns the digest of a configuration; empty for the default gate.
 fn digest(policy: &PolicyRecord) -> String {
     policy.digest.clone().unwrap_or_default()
 }
@@ -330,43 +330,43 @@ fn fault(reason: String, allowed: u32) -> HookResult {
     HookResult { judged: HookVerdict::Fault { reason }, ran: GateRun { allowed, ..GateRun::default() }, start: None }
 }
 
-/// Those files that are there, and inside the root: others are not judged here.
+/// Returns the files that exist inside the root; others are not checked here.
 fn inside(root: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
     let real = |file: &PathBuf| Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?));
     files.iter().filter_map(real).filter(|file| file.starts_with(root) && file.exists()).collect()
 }
 
-/// The session without the helper, which [`super::fields`] joins to it.
+/// Returns the session without the subagent, which [`super::fields`] appends to it.
 fn main_session(session: &str) -> &str {
     session.split_once('/').map_or(session, |(main, _)| main)
 }
 
-/// The root of the repository that a folder is in, or the folder.
+/// Returns the root of the repository that a folder is in, or the folder.
 fn root(folder: &Path) -> PathBuf {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let root = real.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     root.unwrap_or(&real).to_owned()
 }
 
-/// Whether a folder is the root of a worktree of the repository at `root`.
+/// Returns whether a folder is the root of a worktree of the repository at `root`.
 fn is_worktree_of(folder: &Path, root: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(folder.join(".git")) else { return false };
     let Some(git) = text.strip_prefix("gitdir:").map(|path| Path::new(path.trim())) else { return false };
     git.starts_with(root.join(".git").join("worktrees"))
 }
 
-/// The gate for an event: `None` where there is none, `Some(None)` for the default one.
-fn gate(settings: &config::HookConfig, event: Event) -> Option<Option<String>> {
+/// Returns the gate for an event: `None` where there is none, `Some(None)` for the default one.
+fn gate(settings: &config::HookConfig, event: HookEvent) -> Option<Option<String>> {
     match event {
-        Event::Stop => Some(settings.stop.clone()),
-        Event::Task => Some(settings.task_completed.clone().or_else(|| settings.stop.clone())),
-        Event::Tool => settings.post_tool_use.clone().map(Some),
-        Event::Start | Event::Prompt | Event::Other => None,
+        HookEvent::Stop => Some(settings.stop.clone()),
+        HookEvent::Task => Some(settings.task_completed.clone().or_else(|| settings.stop.clone())),
+        HookEvent::Tool => settings.post_tool_use.clone().map(Some),
+        HookEvent::Start | HookEvent::Prompt | HookEvent::Other => None,
     }
 }
 
-/// What a record means for an agent.
-fn judged(record: &Record) -> HookVerdict {
+/// Returns what a record means for an agent.
+fn verdict_of(record: &Record) -> HookVerdict {
     let reason = record.feedback.clone().unwrap_or_default();
     match record.status {
         Status::Pass => HookVerdict::Pass,
@@ -380,7 +380,7 @@ fn judged(record: &Record) -> HookVerdict {
     }
 }
 
-/// The checks that kept a gate from passing.
+/// Returns the checks because of which a gate did not pass.
 fn blockers<'r>(node: &'r Node, blocking: &mut Vec<&'r Node>) {
     if node.shadow || !matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error) {
         return;
@@ -398,13 +398,13 @@ fn is_unfinished(blocking: &[&Node]) -> bool {
     !blocking.is_empty() && blocking.iter().all(about)
 }
 
-/// That there is no answer, and why, as an agent is told it.
+/// Returns the text for an agent that there is no verdict, with the reason.
 pub fn no_answer(why: &str) -> String {
     format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n")
 }
 
-/// An error as an agent is told it.
-fn told(error: &Error) -> String {
+/// Returns an error as text for an agent.
+fn explain(error: &Error) -> String {
     let mut text = "The gate could not run, so nothing is verified. This is not a finding about the work.\n".to_owned();
     for (message, causes, hint) in error.problems().take(5) {
         text += &format!("- {}\n", crate::text::clean_line(message, 300));

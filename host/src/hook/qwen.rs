@@ -2,12 +2,12 @@
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;
-use super::{Call, Decision, Host, claude};
+use super::{AgentHost, Call, Decision, claude};
 use serde_json::json;
 
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
-    fields.call(Host::Qwen, claude::event(&name), name)
+    fields.call(AgentHost::Qwen, claude::event(&name), name)
 }
 
 pub(super) fn answer(_: &Call, decision: &Decision) -> Answer {

@@ -1,4 +1,4 @@
-//! Which checks of a run have begun and not ended, so that whoever watches a run can say what it waited for.
+//! Keeps track of the checks that have begun and not ended, to name what a run waited for.
 
 use crate::event::{Event, EventKind};
 use crate::outcome::NodeKind;
@@ -33,7 +33,7 @@ impl Running {
         lines.filter_map(|line| serde_json::from_slice(line).ok()).next().unwrap_or_default()
     }
 
-    /// That the run took too long.
+    /// Returns the message that the run took too long.
     pub fn late(&self, limit: Duration) -> String {
         format!(
             "the run did not finish within {} s{}; use a faster gate for hooks, or raise the timeout of the host",
@@ -42,7 +42,7 @@ impl Running {
         )
     }
 
-    /// What it waited for, as the end of a sentence.
+    /// Returns what the run waited for, as the end of a sentence.
     pub fn what(&self) -> String {
         let named: Vec<String> =
             self.running.iter().take(MOST).map(|name| format!("`{}`", crate::text::clean_line(name, 60))).collect();

@@ -1,7 +1,7 @@
-//! Work that must be blocked, and how each host would ask about it: what `gate doctor` sends through a hook to prove that
-//! it blocks.
+//! The sample that `gate doctor` sends through each hook to prove that it blocks: work that must be blocked, and the
+//! message of each host about it.
 
-use super::{Answer, Host};
+use super::{AgentHost, Answer};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -19,34 +19,34 @@ pub const GOOD_MESSAGE: &str = "TASK_COMPLETE";
 pub const MESSAGE_CODE: &str = "no-signal";
 
 /// Returns what a host sends at an event in this folder.
-pub fn message(host: Host, event: &str, folder: &Path, session: &str) -> String {
+pub fn message(host: AgentHost, event: &str, folder: &Path, session: &str) -> String {
     let file = folder.join(BAD.0).display().to_string();
     let folder = folder.display().to_string();
     let message = match host {
-        Host::Claude => json!({
+        AgentHost::Claude => json!({
             "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "permission_mode": "default",
             "hook_event_name": event, "stop_hook_active": false, "last_assistant_message": "done",
             "task_id": "sample", "task_subject": "sample", "tool_name": "Write", "tool_input": { "file_path": file },
         }),
-        Host::Codex => json!({
+        AgentHost::Codex => json!({
             "session_id": session, "turn_id": "sample", "transcript_path": null, "cwd": folder, "model": "sample",
             "hook_event_name": event, "permission_mode": "default", "stop_hook_active": false,
             "last_assistant_message": null,
         }),
-        Host::Gemini => json!({
+        AgentHost::Gemini => json!({
             "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "hook_event_name": event,
             "timestamp": "2026-01-01T00:00:00Z", "prompt": "sample", "prompt_response": "done",
             "stop_hook_active": false,
         }),
-        Host::Qwen => json!({
+        AgentHost::Qwen => json!({
             "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "hook_event_name": event,
             "timestamp": "2026-01-01T00:00:00Z", "stop_hook_active": true, "last_assistant_message": "done",
         }),
-        Host::Copilot => json!({
+        AgentHost::Copilot => json!({
             "sessionId": session, "timestamp": 1, "cwd": folder, "transcriptPath": "/nonexistent",
             "stopReason": "end_turn", "stop_hook_active": false,
         }),
-        Host::Cursor => json!({
+        AgentHost::Cursor => json!({
             "conversation_id": session, "generation_id": "sample", "hook_event_name": event,
             "workspace_roots": [folder], "status": "completed", "loop_count": 0,
         }),
@@ -54,15 +54,16 @@ pub fn message(host: Host, event: &str, folder: &Path, session: &str) -> String 
     message.to_string()
 }
 
-/// Whether a host takes an answer for a block, and the block names the sample; else, why not.
-pub fn proves(host: Host, answer: &Answer) -> Result<(), String> {
+/// Checks that a host takes an answer as a block, and that the block names the sample. Returns `Err` with the reason if
+/// not.
+pub fn proves(host: AgentHost, answer: &Answer) -> Result<(), String> {
     let reason = match (answer.exit, serde_json::from_str::<Value>(&answer.stdout)) {
-        (2, _) if host == Host::Claude => answer.stderr.clone(),
+        (2, _) if host == AgentHost::Claude => answer.stderr.clone(),
         (0, Ok(value)) => {
             let word = value["decision"].as_str().unwrap_or_default();
             let blocks = match host {
-                Host::Cursor => value["followup_message"].is_string(),
-                Host::Gemini => matches!(word, "deny" | "block"),
+                AgentHost::Cursor => value["followup_message"].is_string(),
+                AgentHost::Gemini => matches!(word, "deny" | "block"),
                 _ => word == "block",
             };
             if !blocks {

@@ -1,6 +1,6 @@
-//! Where sessions are remembered between calls: a small file each, in the state folder, outside of every workspace.
+//! Stores sessions between calls: one small file per session, in the state folder, outside every workspace.
 
-use super::budget::Session;
+use super::budget::AgentSession;
 use crate::text::hex;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use sha2::{Digest, Sha256};
@@ -20,7 +20,7 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 pub(super) struct Remembered {
     file: File,
     /// What is known about it.
-    pub(super) session: Session,
+    pub(super) session: AgentSession,
 }
 
 impl Remembered {

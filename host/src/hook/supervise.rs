@@ -1,8 +1,8 @@
-//! Watches the child process of a hook: whatever becomes of it, there is an answer before the deadline.
+//! Supervises the child process of a hook, so that there is an answer before the deadline whatever happens to the child.
 //!
-//! The child has its own process group, so that everything it started can be killed with it, and inherits neither our
-//! standard output nor our standard error: a host waits for whoever holds them. Its standard input stays open as long as we
-//! live; when it closes, the child ends itself.
+//! The child has its own process group, so that everything it started can be killed with it. It inherits neither our
+//! standard output nor our standard error, because a host waits until both are closed. Its standard input stays open as
+//! long as this process runs; when it closes, the child exits.
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};

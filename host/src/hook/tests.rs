@@ -1,9 +1,9 @@
 //! The golden vectors: what each host sends, and what it must get back.
 
 use super::budget::{BOUNCES, HookVerdict};
-use super::evidence::GateRun;
 use super::job::{HookResult, Job, Work};
-use super::{Call, Decision, Event, Host};
+use super::state::GateRun;
+use super::{AgentHost, Call, Decision, HookEvent};
 use serde_json::Value;
 
 const CLAUDE: &str = r#"{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done","background_tasks":[],"session_crons":[]}"#;
@@ -47,7 +47,7 @@ impl Talk {
     }
 
     /// Let something happen at which nothing is verified.
-    fn note(&self, stdin: &str, host: Host) {
+    fn note(&self, stdin: &str, host: AgentHost) {
         let call = Call::read(stdin.as_bytes(), Some(host)).expect("a call");
         assert_eq!(self.work(&call).conclude(None), Decision::Allow);
     }
@@ -88,23 +88,23 @@ fn each_host_is_blocked_and_let_go_in_its_dialect() {
 #[test]
 fn a_host_is_recognised_by_what_it_sends() {
     for (stdin, host) in [
-        (CLAUDE, Host::Claude),
-        (CODEX, Host::Codex),
-        (GEMINI, Host::Gemini),
-        (QWEN, Host::Qwen),
-        (COPILOT, Host::Copilot),
-        (COPILOT_PASCAL, Host::Copilot),
-        (CURSOR, Host::Cursor),
+        (CLAUDE, AgentHost::Claude),
+        (CODEX, AgentHost::Codex),
+        (GEMINI, AgentHost::Gemini),
+        (QWEN, AgentHost::Qwen),
+        (COPILOT, AgentHost::Copilot),
+        (COPILOT_PASCAL, AgentHost::Copilot),
+        (CURSOR, AgentHost::Cursor),
     ] {
         let call = Call::read(stdin.as_bytes(), None).expect("a host");
-        assert_eq!((call.host, call.event), (host, Event::Stop), "{stdin}");
+        assert_eq!((call.host, call.event), (host, HookEvent::Stop), "{stdin}");
         assert_eq!(call.folder.as_deref(), Some(std::path::Path::new("/w")), "{stdin}");
     }
     for other in ["", "{}", "[]", "null", "3", "{\"session_id\":\"s\"}", "not json", "{\"hook_event_name\":\"Stop\"}"] {
         assert_eq!(Call::read(other.as_bytes(), None), None, "{other}");
         assert_eq!(
-            Call::read(other.as_bytes(), Some(Host::Claude)).map(|call| call.event),
-            Some(Event::Stop),
+            Call::read(other.as_bytes(), Some(AgentHost::Claude)).map(|call| call.event),
+            Some(HookEvent::Stop),
             "{other}"
         );
     }
@@ -189,7 +189,7 @@ fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
         let message = serde_json::json!({
             "session_id": "s", "cwd": "/w", "hook_event_name": "UserPromptSubmit", "timestamp": "t", "prompt": text,
         });
-        talk.note(&message.to_string(), Host::Qwen);
+        talk.note(&message.to_string(), AgentHost::Qwen);
     };
     let failed = |digest: &str| HookVerdict::Fail {
         digest: digest.into(),
@@ -238,10 +238,10 @@ fn unfinished_work_may_pause_while_something_runs_in_the_background() {
 #[test]
 fn where_nobody_can_count_the_word_of_the_host_is_taken() {
     for (stdin, host, blocks) in [
-        (CLAUDE.to_owned(), Host::Claude, true),
-        (CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true"), Host::Claude, false),
+        (CLAUDE.to_owned(), AgentHost::Claude, true),
+        (CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true"), AgentHost::Claude, false),
         // It always says so, and has a limit of its own.
-        (QWEN.to_owned(), Host::Qwen, true),
+        (QWEN.to_owned(), AgentHost::Qwen, true),
     ] {
         let call = Call::read(stdin.as_bytes(), Some(host)).expect("a call");
         assert_eq!(matches!(super::budget::uncounted(&call, "R"), Decision::Block(_)), blocks, "{stdin}");
@@ -252,7 +252,7 @@ fn where_nobody_can_count_the_word_of_the_host_is_taken() {
 fn a_reason_is_never_empty_too_long_or_able_to_hide_something() {
     let long = "x".repeat(5_000) + "\u{1b}[31m";
     for reason in ["", "  \n", "\u{1b}[31m\u{7}", long.as_str(), "ü\u{202e}\n\"quoted\""] {
-        for host in Host::ALL {
+        for host in AgentHost::ALL {
             for decision in [Decision::Block(reason.to_owned()), Decision::Release(reason.to_owned()), Decision::Allow]
             {
                 let answer = Call::of(*host).answer(&decision);
@@ -278,10 +278,10 @@ fn whatever_is_sent_is_a_call_or_nothing_and_never_a_panic() {
     for text in
         [deep.as_str(), long.as_str(), wrong, "\u{0}", "{\"hook_event_name\":\"Stop\",\"hook_event_name\":\"Stop\"}"]
     {
-        for host in Host::ALL {
+        for host in AgentHost::ALL {
             let call = Call::read(text.as_bytes(), Some(*host)).expect("a call");
-            assert_eq!((call.event, call.session), (Event::Stop, None));
+            assert_eq!((call.event, call.session), (HookEvent::Stop, None));
         }
     }
-    assert!(Call::read(&[0xff, 0xfe][..], Some(Host::Codex)).is_some());
+    assert!(Call::read(&[0xff, 0xfe][..], Some(AgentHost::Codex)).is_some());
 }

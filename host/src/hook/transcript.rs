@@ -1,7 +1,7 @@
-//! What an agent did, as its transcript tells it: tool calls, the model, the last words.
+//! Reads the transcript of an agent: tool calls, the model, the last message.
 //!
-//! A transcript is written by the host while it runs, may lag, and has no promised form. So every line that is understood
-//! counts, and every other is passed over.
+//! The host writes the transcript while it runs. It may lag, and its format is not guaranteed. So unknown lines are
+//! skipped.
 
 use crate::submission::ToolCall;
 use serde_json::Value;
@@ -117,7 +117,7 @@ fn part(part: &Value, is_agent: bool, said: &mut TranscriptSummary, open: &mut B
     }
 }
 
-/// The exit code that Codex writes into the output of a command.
+/// Returns the exit code that Codex writes into the output of a command.
 fn exit_code(output: &str) -> Option<i64> {
     let lines = output.lines().take(10);
     lines.filter_map(|line| line.strip_prefix("Process exited with code ")).find_map(|code| code.trim().parse().ok())
@@ -150,7 +150,7 @@ fn begin(
     });
 }
 
-/// The files that a call of a tool says it changes.
+/// Returns the files that a call of a tool says it changes.
 fn changed(tool: &str, input: Option<&Value>) -> Vec<String> {
     match (tool, input) {
         ("Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "edit" | "replace" | "write_file", Some(input)) => {

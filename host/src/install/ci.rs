@@ -1,7 +1,7 @@
 //! Files for continuous integration: a workflow of GitHub Actions, a job of GitLab. They are written once and then the
 //! user's: a file that was changed is left alone.
 
-use super::{Change, read, remove, store};
+use super::{InstallStep, read, remove, store};
 use crate::error::Error;
 use std::path::Path;
 
@@ -25,22 +25,22 @@ pub(super) const GITLAB: File = File {
     note: "include it in `.gitlab-ci.yml`: `include: { local: .gitlab/gate.yml }`; the job expects `gate` in its image",
 };
 
-pub(super) fn install(root: &Path, file: File) -> Result<Vec<Change>, Error> {
+pub(super) fn install(root: &Path, file: File) -> Result<Vec<InstallStep>, Error> {
     let path = root.join(file.path);
     match read(&path)? {
         Some(before) if before != file.text => {
             let note = format!("`{}` was edited, so it is not changed", file.path);
-            Ok(vec![Change::Kept(path), Change::Note(note)])
+            Ok(vec![InstallStep::Kept(path), InstallStep::Note(note)])
         }
-        before => Ok(vec![store(&path, before.as_deref(), file.text)?, Change::Note(file.note.to_owned())]),
+        before => Ok(vec![store(&path, before.as_deref(), file.text)?, InstallStep::Note(file.note.to_owned())]),
     }
 }
 
-pub(super) fn uninstall(root: &Path, file: File) -> Result<Vec<Change>, Error> {
+pub(super) fn uninstall(root: &Path, file: File) -> Result<Vec<InstallStep>, Error> {
     let path = root.join(file.path);
     match read(&path)? {
         Some(text) if text == file.text => remove(&path),
-        Some(_) => Ok(vec![Change::Note(format!("`{}` was edited: remove it yourself", file.path))]),
-        None => Ok(vec![Change::Kept(path)]),
+        Some(_) => Ok(vec![InstallStep::Note(format!("`{}` was edited: remove it yourself", file.path))]),
+        None => Ok(vec![InstallStep::Kept(path)]),
     }
 }

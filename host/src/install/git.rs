@@ -1,8 +1,9 @@
-//! Hooks of git: a small script each, which runs the hook that was there before and then `gate git-hook`.
+//! Git hooks: small scripts that run the previous hook first, and then `gate git-hook`.
 //!
-//! A missing `gate` makes the script fail, and git then refuses. `--no-verify` skips every hook, so what counts is CI.
+//! If `gate` is missing, the script fails and git refuses the commit or push. `--no-verify` skips every hook, so rely on
+//! CI.
 
-use super::{Change, quoted, store};
+use super::{InstallStep, quoted, store};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::search_path;
@@ -18,7 +19,7 @@ const MARK: &str = "# Written by `gate install git`";
 /// The ending of a hook that was there before.
 const BEFORE: &str = ".before-gate";
 
-/// The folder of the hooks of the repository that `root` is in.
+/// Returns the folder of the hooks of the repository that `root` is in.
 pub fn hooks_folder(root: &Path, environment: &Environment) -> Result<PathBuf, Error> {
     let said = ask(root, environment, &["rev-parse", "--git-path", "hooks"])?;
     Ok(root.join(said))
@@ -59,7 +60,7 @@ fn is_ours(text: &str) -> bool {
     text.lines().nth(1).is_some_and(|line| line.starts_with(MARK))
 }
 
-/// Whether our script is there and can be run, with the command that it runs.
+/// Returns the command of our script, if the script exists and is executable.
 pub fn installed(root: &Path, name: &str, environment: &Environment) -> Result<Option<String>, Error> {
     let path = hooks_folder(root, environment)?.join(name);
     let text = fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
@@ -68,7 +69,7 @@ pub fn installed(root: &Path, name: &str, environment: &Environment) -> Result<O
 }
 
 /// Installs every hook.
-pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let folder = hooks_folder(root, environment)?;
     refuse_shared(root, &folder, environment)?;
     let mut changes = Vec::new();
@@ -83,7 +84,7 @@ pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Re
             }
             fs::rename(&path, &kept)
                 .map_err(|error| Error::input(format_args!("cannot rename `{}`", path.display())).because(error))?;
-            changes.push(Change::Note(format!("the existing hook `{name}` still runs first")));
+            changes.push(InstallStep::Note(format!("the existing hook `{name}` still runs first")));
         }
         let before = before.filter(|text| is_ours(text));
         changes.push(store(&path, before.as_deref(), &script(name, gate))?);
@@ -95,7 +96,7 @@ pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Re
     Ok(changes)
 }
 
-/// A folder of hooks outside of the repository serves others too.
+/// Refuses a folder of hooks outside the repository, which other repositories use too.
 fn refuse_shared(root: &Path, folder: &Path, environment: &Environment) -> Result<(), Error> {
     let common = root.join(ask(root, environment, &["rev-parse", "--git-common-dir"])?);
     let top = PathBuf::from(ask(root, environment, &["rev-parse", "--show-toplevel"])?);
@@ -109,7 +110,7 @@ fn refuse_shared(root: &Path, folder: &Path, environment: &Environment) -> Resul
 }
 
 /// Removes every hook of ours, and restores what was there before.
-pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let folder = hooks_folder(root, environment)?;
     let mut changes = Vec::new();
     for name in HOOKS {
@@ -122,7 +123,7 @@ pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<Ch
         if before.exists() {
             fs::rename(&before, &path)
                 .map_err(|error| Error::input(format_args!("cannot restore `{}`", path.display())).because(error))?;
-            changes.push(Change::Written(path));
+            changes.push(InstallStep::Written(path));
         } else {
             changes.extend(super::remove(&path)?);
         }

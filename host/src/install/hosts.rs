@@ -1,8 +1,8 @@
-//! What each host's settings must say so that it calls `gate hook`, and how long it then waits.
+//! The settings with which each host calls `gate hook`, and its timeouts.
 
 use super::quoted;
 use crate::environment::Environment;
-use crate::hook::Host;
+use crate::hook::AgentHost;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -11,35 +11,35 @@ const TIMEOUT: u64 = 600;
 /// How long before that the hook answers.
 const MARGIN: u64 = 30;
 
-/// The file with a host's settings, relative to the root of the project.
-pub fn settings_file(host: Host) -> &'static str {
+/// Returns the file with a host's settings, relative to the root of the project.
+pub fn settings_file(host: AgentHost) -> &'static str {
     match host {
         // Not the shared file: the path of the program is that of this machine.
-        Host::Claude => ".claude/settings.local.json",
-        Host::Codex => ".codex/hooks.json",
-        Host::Gemini => ".gemini/settings.json",
-        Host::Qwen => ".qwen/settings.json",
-        Host::Copilot => ".github/hooks/gate.json",
-        Host::Cursor => ".cursor/hooks.json",
+        AgentHost::Claude => ".claude/settings.local.json",
+        AgentHost::Codex => ".codex/hooks.json",
+        AgentHost::Gemini => ".gemini/settings.json",
+        AgentHost::Qwen => ".qwen/settings.json",
+        AgentHost::Copilot => ".github/hooks/gate.json",
+        AgentHost::Cursor => ".cursor/hooks.json",
     }
 }
 
-/// Every file that can hold settings of a host for a project: the project's, and the user's.
-pub fn settings_files(host: Host, root: &Path, environment: &Environment) -> Vec<PathBuf> {
+/// Returns every file that can contain settings of a host for a project: the project's, and the user's.
+pub fn settings_files(host: AgentHost, root: &Path, environment: &Environment) -> Vec<PathBuf> {
     let names: &[&str] = match host {
-        Host::Claude => &[".claude/settings.json", ".claude/settings.local.json"],
-        Host::Gemini => &[".gemini/settings.json"],
-        Host::Qwen => &[".qwen/settings.json"],
-        Host::Codex => &[".codex/config.toml"],
-        Host::Copilot | Host::Cursor => &[],
+        AgentHost::Claude => &[".claude/settings.json", ".claude/settings.local.json"],
+        AgentHost::Gemini => &[".gemini/settings.json"],
+        AgentHost::Qwen => &[".qwen/settings.json"],
+        AgentHost::Codex => &[".codex/config.toml"],
+        AgentHost::Copilot | AgentHost::Cursor => &[],
     };
     let folders = [Some(root.to_owned()), environment.path("HOME")];
     folders.into_iter().flatten().flat_map(|folder| names.iter().map(move |name| folder.join(name))).collect()
 }
 
-/// The setting in this text that makes a host skip hooks in silence, if there is one.
-pub fn switched_off(host: Host, text: &str) -> Option<String> {
-    if host == Host::Codex {
+/// Returns the setting in this text that makes a host skip hooks silently, if there is one.
+pub fn switched_off(host: AgentHost, text: &str) -> Option<String> {
+    if host == AgentHost::Codex {
         let config = toml::from_str::<toml::Table>(text).ok()?;
         let off =
             |name: &&str| config.get("features").and_then(|features| features.get(name)?.as_bool()) == Some(false);
@@ -58,61 +58,61 @@ pub fn switched_off(host: Host, text: &str) -> Option<String> {
     disabled.into_iter().find(is_ours).map(|_| "hooksConfig.disabled".to_owned())
 }
 
-/// The program of a host, and the version that its adapter was tried with, where a real one was.
-pub fn client(host: Host) -> (&'static str, Option<&'static str>) {
+/// Returns the program of a host, and the version that its adapter was tested with, if it was tested with a real one.
+pub fn client(host: AgentHost) -> (&'static str, Option<&'static str>) {
     match host {
-        Host::Claude => ("claude", None),
-        Host::Codex => ("codex", Some("0.166.0")),
-        Host::Gemini => ("gemini", Some("0.61.0")),
-        Host::Qwen => ("qwen", Some("0.15.10")),
-        Host::Copilot => ("copilot", None),
-        Host::Cursor => ("cursor-agent", None),
+        AgentHost::Claude => ("claude", None),
+        AgentHost::Codex => ("codex", Some("0.166.0")),
+        AgentHost::Gemini => ("gemini", Some("0.61.0")),
+        AgentHost::Qwen => ("qwen", Some("0.15.10")),
+        AgentHost::Copilot => ("copilot", None),
+        AgentHost::Cursor => ("cursor-agent", None),
     }
 }
 
-/// Whether something is verified at an event.
+/// Returns whether something is verified at an event.
 pub fn verifies(event: &str) -> bool {
     !matches!(event, "SessionStart" | "sessionStart" | "UserPromptSubmit")
 }
 
-/// What a host calls the event at which its agent wants to stop.
-pub fn stop_event(host: Host) -> &'static str {
+/// Returns the host's name of the event at which its agent wants to stop.
+pub fn stop_event(host: AgentHost) -> &'static str {
     match host {
-        Host::Claude | Host::Codex | Host::Qwen => "Stop",
-        Host::Gemini => "AfterAgent",
-        Host::Copilot => "agentStop",
-        Host::Cursor => "stop",
+        AgentHost::Claude | AgentHost::Codex | AgentHost::Qwen => "Stop",
+        AgentHost::Gemini => "AfterAgent",
+        AgentHost::Copilot => "agentStop",
+        AgentHost::Cursor => "stop",
     }
 }
 
-/// The command that a host runs.
-pub fn command_line(host: Host, gate: &Path) -> String {
+/// Returns the command that a host runs.
+pub fn command_line(host: AgentHost, gate: &Path) -> String {
     let gate = quoted(&gate.to_string_lossy());
     // What Cursor waits is not documented, so there the hook keeps its own short deadline.
-    let deadline = if host == Host::Cursor { String::new() } else { format!(" --deadline {}", TIMEOUT - MARGIN) };
+    let deadline = if host == AgentHost::Cursor { String::new() } else { format!(" --deadline {}", TIMEOUT - MARGIN) };
     format!("{gate} hook --host {}{deadline}", host.as_str())
 }
 
-/// Whether a command is one that [`command_line`] writes for this host, whatever the path of the program is.
-pub(super) fn is_ours(command: &str, host: Host) -> bool {
+/// Returns whether a command is one that [`command_line`] writes for this host, whatever the path of the program is.
+pub(super) fn is_ours(command: &str, host: AgentHost) -> bool {
     let Some((_, rest)) = command.split_once(" hook --host ") else { return false };
     let name = program(command).and_then(|program| program.rsplit('/').next().map(str::to_owned));
     name.as_deref() == Some("gate") && rest.split(' ').next() == Some(host.as_str())
 }
 
-/// The program of a command that [`command_line`] wrote.
+/// Returns the program of a command that [`command_line`] wrote.
 pub fn program(command: &str) -> Option<String> {
     let (program, _) = command.split_once(" hook --host ")?;
     let inner = program.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')).unwrap_or(program);
     Some(inner.replace(r"'\''", "'").trim_matches('"').to_owned())
 }
 
-/// The entries of the settings: each an event and what is called at it.
-pub(super) fn entries(host: Host, gate: &Path) -> Vec<(&'static str, Value)> {
+/// Returns the entries of the settings: each an event and what is called at it.
+pub(super) fn entries(host: AgentHost, gate: &Path) -> Vec<(&'static str, Value)> {
     let command = command_line(host, gate);
     let group = |handler: Value| json!({ "hooks": [handler] });
     match host {
-        Host::Claude => {
+        AgentHost::Claude => {
             let handler = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
             let mut edits = group(handler.clone());
             edits["matcher"] = json!("Edit|MultiEdit|Write");
@@ -124,25 +124,25 @@ pub(super) fn entries(host: Host, gate: &Path) -> Vec<(&'static str, Value)> {
             entries.push(("PostToolUse", edits));
             entries
         }
-        Host::Codex => {
+        AgentHost::Codex => {
             let handler = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
             ["SessionStart", "Stop", "SubagentStop"].into_iter().map(|event| (event, group(handler.clone()))).collect()
         }
-        Host::Gemini => {
+        AgentHost::Gemini => {
             let handler = json!({ "type": "command", "name": "gate", "command": command, "timeout": TIMEOUT * 1_000 });
             ["SessionStart", "AfterAgent"].into_iter().map(|event| (event, group(handler.clone()))).collect()
         }
-        Host::Qwen => {
+        AgentHost::Qwen => {
             let handler = json!({ "type": "command", "name": "gate", "command": command, "timeout": TIMEOUT * 1_000 });
             let events = ["SessionStart", "UserPromptSubmit", "Stop"];
             events.into_iter().map(|event| (event, group(handler.clone()))).collect()
         }
-        Host::Copilot => {
+        AgentHost::Copilot => {
             let handler = json!({ "type": "command", "bash": command, "timeoutSec": TIMEOUT });
             let events = ["sessionStart", "agentStop", "subagentStop"];
             events.into_iter().map(|event| (event, handler.clone())).collect()
         }
-        Host::Cursor => {
+        AgentHost::Cursor => {
             // The limit of the host must not be the one that is met first.
             let stop = json!({ "command": command, "loop_limit": 25 });
             vec![("sessionStart", json!({ "command": command })), ("stop", stop.clone()), ("subagentStop", stop)]
@@ -150,27 +150,27 @@ pub(super) fn entries(host: Host, gate: &Path) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// What the settings must say besides.
-pub(super) fn root_entries(host: Host) -> &'static [(&'static str, u32)] {
+/// Returns the other entries that the settings need.
+pub(super) fn root_entries(host: AgentHost) -> &'static [(&'static str, u32)] {
     match host {
-        Host::Copilot | Host::Cursor => &[("version", 1)],
+        AgentHost::Copilot | AgentHost::Cursor => &[("version", 1)],
         _ => &[],
     }
 }
 
-/// What the user has to know or do.
-pub(super) fn notes(host: Host, root: &Path) -> Vec<String> {
+/// Returns what the user has to know or do.
+pub(super) fn notes(host: AgentHost, root: &Path) -> Vec<String> {
     match host {
-        Host::Codex => vec![format!(
+        AgentHost::Codex => vec![format!(
             "Codex runs a project's hook only after you trust it, and skips it silently until then: open Codex in `{}` and \
              use `/hooks`; `gate doctor` says whether it is trusted",
             root.display()
         )],
-        Host::Gemini => vec!["Gemini CLI runs a project's hooks only in a trusted folder".to_owned()],
-        Host::Cursor => {
+        AgentHost::Gemini => vec!["Gemini CLI runs a project's hooks only in a trusted folder".to_owned()],
+        AgentHost::Cursor => {
             vec!["Cursor's cloud agents run no stop hooks: run `gate` in CI too (`gate install github`)".to_owned()]
         }
-        Host::Claude | Host::Qwen | Host::Copilot => Vec::new(),
+        AgentHost::Claude | AgentHost::Qwen | AgentHost::Copilot => Vec::new(),
     }
 }
 
@@ -187,23 +187,23 @@ pub struct Handler {
     pub timeout: Option<u64>,
 }
 
-/// How long a host waits for a handler, in seconds.
-pub fn timeout(host: Host, handler: &Handler) -> u64 {
+/// Returns how long a host waits for a handler, in seconds.
+pub fn timeout(host: AgentHost, handler: &Handler) -> u64 {
     handler.timeout.unwrap_or(match host {
-        Host::Claude | Host::Codex => 600,
-        Host::Gemini | Host::Qwen => 60,
-        Host::Copilot | Host::Cursor => 30,
+        AgentHost::Claude | AgentHost::Codex => 600,
+        AgentHost::Gemini | AgentHost::Qwen => 60,
+        AgentHost::Copilot | AgentHost::Cursor => 30,
     })
 }
 
-/// The deadline that a command gives itself, in seconds.
-pub fn deadline(host: Host, command: &str) -> u64 {
+/// Returns the deadline that a command gives itself, in seconds.
+pub fn deadline(host: AgentHost, command: &str) -> u64 {
     let said = command.split_once(" --deadline ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
     said.unwrap_or_else(|| host.deadline().as_secs())
 }
 
-/// The hooks of ours in settings that were read.
-pub fn handlers(host: Host, settings: &Value) -> Vec<Handler> {
+/// Returns our hooks in parsed settings.
+pub fn handlers(host: AgentHost, settings: &Value) -> Vec<Handler> {
     let mut found = Vec::new();
     for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
         for (group_number, group) in groups.as_array().into_iter().flatten().enumerate() {
@@ -212,8 +212,10 @@ pub fn handlers(host: Host, settings: &Value) -> Vec<Handler> {
                 let command = [&handler["command"], &handler["bash"]].into_iter().find_map(Value::as_str);
                 let Some(command) = command.filter(|command| is_ours(command, host)) else { continue };
                 let seconds = match host {
-                    Host::Gemini | Host::Qwen => handler["timeout"].as_u64().map(|milliseconds| milliseconds / 1_000),
-                    Host::Copilot => handler["timeoutSec"].as_u64(),
+                    AgentHost::Gemini | AgentHost::Qwen => {
+                        handler["timeout"].as_u64().map(|milliseconds| milliseconds / 1_000)
+                    }
+                    AgentHost::Copilot => handler["timeoutSec"].as_u64(),
                     _ => handler["timeout"].as_u64(),
                 };
                 let place = (group_number, number);

@@ -2,17 +2,17 @@
 
 use super::hosts::is_ours;
 use crate::error::Error;
-use crate::hook::Host;
+use crate::hook::AgentHost;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// The settings with these entries in them, each once.
+/// Returns the settings with these entries, each of them once.
 pub(super) fn merged(
     text: Option<&str>,
     entries: &[(&str, Value)],
     root_entries: &[(&str, u32)],
-    host: Host,
+    host: AgentHost,
 ) -> Result<String, Error> {
     let is_new = text.is_none_or(|text| text.trim().is_empty());
     let root = parse(if is_new { "{}\n" } else { text.unwrap_or_default() })?;
@@ -45,8 +45,8 @@ pub(super) fn merged(
     Ok(text)
 }
 
-/// The settings without what is ours; `None` where nothing else is left.
-pub(super) fn without(text: &str, host: Host) -> Result<Option<String>, Error> {
+/// Returns the settings without our entries, or `None` if nothing else is left.
+pub(super) fn without(text: &str, host: AgentHost) -> Result<Option<String>, Error> {
     let root = parse(text)?;
     let Some(settings) = root.object_value() else { return Ok(Some(text.to_owned())) };
     let Some(hooks) = settings.object_value("hooks") else { return Ok(Some(text.to_owned())) };
@@ -71,7 +71,7 @@ pub(super) fn without(text: &str, host: Host) -> Result<Option<String>, Error> {
     Ok(if only_version { None } else { Some(root.to_string()) })
 }
 
-/// What settings say, comments aside; `None` where they are not valid.
+/// Returns the settings as a value, without comments; `None` if they are not valid.
 pub fn value(text: &str) -> Option<Value> {
     parse(text).ok()?.to_serde_value()
 }
@@ -89,8 +89,8 @@ fn expected(what: &str) -> Error {
     Error::input(format_args!("expected {what}, found something else"))
 }
 
-/// Whether an entry of a list, a group of handlers or a handler, is or holds one of ours.
-fn holds_ours(entry: &CstNode, host: Host) -> bool {
+/// Returns whether an entry of a list, which is a group of handlers or a handler, is or contains one of ours.
+fn holds_ours(entry: &CstNode, host: AgentHost) -> bool {
     let is = |value: &Value| {
         let command = [&value["command"], &value["bash"]].into_iter().find_map(Value::as_str);
         command.is_some_and(|command| is_ours(command, host))
@@ -100,7 +100,7 @@ fn holds_ours(entry: &CstNode, host: Host) -> bool {
 }
 
 /// Removes our handlers from a list; a group that holds others keeps them.
-fn remove_ours(groups: &CstArray, host: Host) -> bool {
+fn remove_ours(groups: &CstArray, host: AgentHost) -> bool {
     let mut removed = false;
     for group in groups.elements().into_iter().filter(|group| holds_ours(group, host)) {
         removed = true;
@@ -136,13 +136,13 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn merge(text: Option<&str>, host: Host, gate: &str) -> String {
+    fn merge(text: Option<&str>, host: AgentHost, gate: &str) -> String {
         merged(text, &entries(host, Path::new(gate)), root_entries(host), host).expect("merged")
     }
 
     #[test]
     fn installing_twice_is_installing_once_and_a_new_path_replaces_the_old_one() {
-        for host in Host::ALL {
+        for host in AgentHost::ALL {
             let once = merge(None, *host, "/opt/gate");
             assert_eq!(merge(Some(&once), *host, "/opt/gate"), once, "{host:?}");
             let moved = merge(Some(&once), *host, "/other place/gate");
@@ -154,15 +154,15 @@ mod tests {
     #[test]
     fn what_others_wrote_stays_with_its_comments() {
         let text = "{\n  // mine\n  \"model\": \"x\", // best\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [ { \"type\": \"command\", \"command\": \"say done\" } ] }\n    ]\n  }\n}\n";
-        let installed = merge(Some(text), Host::Claude, "/opt/gate");
+        let installed = merge(Some(text), AgentHost::Claude, "/opt/gate");
         for kept in ["// mine", "// best", "say done", "/opt/gate hook --host claude"] {
             assert!(installed.contains(kept), "{kept}: {installed}");
         }
-        let removed = without(&installed, Host::Claude).expect("removed").expect("something is left");
+        let removed = without(&installed, AgentHost::Claude).expect("removed").expect("something is left");
         assert!(removed.contains("// mine") && removed.contains("say done") && !removed.contains("gate"), "{removed}");
         // A handler that somebody put into our group stays.
         let mixed = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/a/gate hook --host claude"},{"type":"command","command":"other"}]}]}}"#;
-        let removed = without(mixed, Host::Claude).expect("removed").expect("something is left");
+        let removed = without(mixed, AgentHost::Claude).expect("removed").expect("something is left");
         assert!(removed.contains("other") && !removed.contains("gate"), "{removed}");
     }
 
@@ -170,7 +170,7 @@ mod tests {
     fn settings_that_cannot_be_understood_are_not_touched() {
         for text in ["{", "[]", "{\"hooks\": 3}", "{\"hooks\": {\"Stop\": {}}}", "nonsense"] {
             assert!(
-                merged(Some(text), &entries(Host::Claude, Path::new("/g/gate")), &[], Host::Claude).is_err(),
+                merged(Some(text), &entries(AgentHost::Claude, Path::new("/g/gate")), &[], AgentHost::Claude).is_err(),
                 "{text}"
             );
         }
@@ -186,7 +186,7 @@ mod tests {
             ("gate run", false),
             ("echo gate hook --host claude", false),
         ] {
-            assert_eq!(is_ours(command, Host::Claude), ours, "{command}");
+            assert_eq!(is_ours(command, AgentHost::Claude), ours, "{command}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether Codex trusts a hook. It runs a project's hook only if its settings hold a hash of it, and skips it silently
-//! otherwise.
+//! Finds out whether Codex trusts a hook. Codex runs a project's hook only if its settings contain a hash of the hook, and
+//! otherwise skips it silently.
 
 use super::hosts::Handler;
 use serde_json::json;
@@ -21,7 +21,7 @@ pub enum Trust {
     Project,
 }
 
-/// The name of an event in Codex's settings.
+/// Returns the name of an event in Codex's settings.
 fn event_name(event: &str) -> String {
     let mut name = String::new();
     for c in event.chars() {
@@ -33,7 +33,7 @@ fn event_name(event: &str) -> String {
     name
 }
 
-/// The key and the hash under which Codex keeps its trust in a hook.
+/// Returns the key and the hash under which Codex stores its trust in a hook.
 pub fn trusted_line(hooks_file: &Path, handler: &Handler) -> (String, String) {
     let event = event_name(&handler.event);
     let (group, number) = handler.place;
@@ -45,7 +45,7 @@ pub fn trusted_line(hooks_file: &Path, handler: &Handler) -> (String, String) {
     (key, format!("sha256:{}", crate::text::hex(&Sha256::digest(identity.to_string()))))
 }
 
-/// Whether these settings of Codex (`config.toml`) trust a hook.
+/// Returns whether these settings of Codex (`config.toml`) trust a hook.
 pub fn trust_of(config: &str, hooks_file: &Path, handler: &Handler) -> Trust {
     let (key, hash) = trusted_line(hooks_file, handler);
     let Ok(config) = toml::from_str::<toml::Table>(config) else { return Trust::Unknown };

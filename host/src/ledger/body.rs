@@ -1,4 +1,4 @@
-//! What the bodies of entries hold, besides the record of a run. Data only.
+//! The bodies of entries other than runs. Data only.
 //!
 //! Fields are added and never changed: entries are read by later versions.
 
@@ -36,13 +36,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// This one.
+    /// Returns this process.
     pub fn this() -> Self {
         let id = std::process::id();
         Self { id, started: started(id).unwrap_or_default(), boot: boot() }
     }
 
-    /// Whether it still runs.
+    /// Returns whether it still runs.
     pub fn is_alive(&self) -> bool {
         self.boot == boot() && started(self.id) == Some(self.started)
     }
@@ -52,7 +52,7 @@ fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// When a process was started: the 22nd field, counted from behind the name, which may hold anything.
+/// Returns when a process was started: the 22nd field, counted from after the name, which may contain anything.
 fn started(id: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -180,12 +180,12 @@ pub struct Override {
 }
 
 impl Override {
-    /// How the task is reported: never as a pass.
+    /// Returns how the task is reported, which is never as a pass.
     pub fn word(&self) -> &'static str {
         if self.kind == "force" { "complete (forced)" } else { "complete (unverified)" }
     }
 
-    /// What is signed: everything that it lets through, in a text that a person can read.
+    /// Returns the text that is signed: everything that the override lets through, readable for a person.
     pub fn request(&self) -> String {
         let mut text = format!(
             "gatehost override v1\nkind: {}\ntask: {}\nrun: {}\ntree: {}\ncondition: {}\nreason: {}\nexpires: {}\n",

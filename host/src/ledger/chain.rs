@@ -93,13 +93,13 @@ pub(super) fn parts<'a>(at: &'a str, project: &'a str, kind: &'a str, labels: &'
     [at, project, kind, run, task, group, session, gate, status, class, tree, plan].map(str::as_bytes)
 }
 
-/// The hash of some bytes.
+/// Returns the hash of some bytes.
 pub(super) fn digest(bytes: &[u8]) -> Hash {
     Hash(Sha256::digest(bytes).into())
 }
 
 impl Entry {
-    /// Whether its hash is that of what it holds.
+    /// Returns whether its hash matches its content.
     pub fn is_intact(&self) -> bool {
         let Self { seq, at, project, kind, labels, prev, hash, body } = self;
         let parts = parts(at, project.as_str(), kind.as_str(), labels);

@@ -1,5 +1,5 @@
-//! What follows from the entries: attempts so far, what was wrong before, how often work was sent back, what was
-//! interrupted, and whether the project waits for a person.
+//! Derives the history of tasks from entries: attempts, earlier findings, bounces, interrupted runs, and whether the
+//! project waits for a person.
 //!
 //! Everything is counted from entries each time, so that nothing is counted twice and no count can be lost.
 
@@ -7,7 +7,7 @@ use super::body::{CutOff, Escalation, Resume, StepStart};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::{Record, TaskRecord};
-use crate::retry::{PastAttempt, RetryFacts};
+use crate::retry::{GROUP, PastAttempt, RetryFacts};
 use crate::submission::PriorFinding;
 use crate::text::hex;
 use crate::verdict::{Class, Level, Status};
@@ -45,7 +45,7 @@ pub struct PastRun {
 }
 
 impl PastRun {
-    /// The record, where it ended.
+    /// Returns the record, if the run ended.
     pub fn record(&self) -> Option<&Record> {
         match &self.ending {
             RunEnding::Recorded(record) => Some(record),
@@ -53,23 +53,22 @@ impl PastRun {
         }
     }
 
-    /// Whether it passed.
+    /// Returns whether it passed.
     pub fn passed(&self) -> bool {
         self.record().is_some_and(|record| record.status == Status::Pass)
     }
 
-    /// The class of its failure, where it ended and was none.
+    /// Returns the class of its failure, if it ended without a pass.
     pub fn class(&self) -> Option<&Class> {
         self.record().filter(|record| record.status != Status::Pass)?.class.as_ref()
     }
 
-    /// Whether it counts as an attempt of the executor: not where the task is blocked, or the
-    /// verifier broke.
+    /// Returns whether it counts as an attempt of the executor. It does not if the task is blocked or the verifier broke.
     pub fn is_attempt(&self) -> bool {
         !matches!(self.class(), Some(Class::Blocked | Class::Infra))
     }
 
-    /// The word for what became of it.
+    /// Returns the word for its result.
     pub fn word(&self) -> &'static str {
         match &self.ending {
             RunEnding::Recorded(record) => record.status.as_str(),
@@ -79,7 +78,7 @@ impl PastRun {
     }
 }
 
-/// The runs among these entries, by their beginning. Others may be among them.
+/// Returns the runs among these entries, in the order in which they began. The entries may include others.
 pub fn runs(entries: &[Entry]) -> Result<Vec<PastRun>, LedgerError> {
     let mut runs: BTreeMap<&str, PastRun> = BTreeMap::new();
     for entry in entries {
@@ -137,37 +136,37 @@ impl TaskHistory {
         Self::of(&ledger.entries(&filter)?)
     }
 
-    /// The history that these entries of a task tell.
+    /// Returns the history of a task from its entries.
     pub fn of(entries: &[Entry]) -> Result<Self, LedgerError> {
         Ok(Self::of_runs(entries, runs(entries)?))
     }
 
-    /// The same, for the runs among the entries.
+    /// Returns the history of a task from its runs.
     pub(super) fn of_runs(entries: &[Entry], all: Vec<PastRun>) -> Self {
         let resumed = entries.iter().rev().find(|entry| entry.kind == EntryKind::Resume).map_or(0, |entry| entry.seq);
         let passed = all.iter().rposition(PastRun::passed);
         let since = passed.map_or(0, |index| index + 1);
         let runs = all.into_iter().skip(since).filter(|run| run.seq > resumed).collect();
-        Self { runs: without_judged_again(runs), passed_before: passed.is_some() }
+        Self { runs: last_of_each_attempt(runs), passed_before: passed.is_some() }
     }
 
-    /// How many attempts there were. One that was interrupted counts.
+    /// Returns the number of attempts. An interrupted attempt counts.
     pub fn attempts(&self) -> u32 {
         u32::try_from(self.runs.iter().filter(|run| run.is_attempt()).count()).unwrap_or(u32::MAX)
     }
 
-    /// How many of its runs asked a reviewer.
+    /// Returns how many of its runs asked a reviewer.
     pub fn reviews(&self) -> u32 {
         let reviewed = |record: &&Record| record.gate.walk().any(|node| !node.shadow && !node.models.is_empty());
         u32::try_from(self.records().filter(reviewed).count()).unwrap_or(u32::MAX)
     }
 
-    /// The records, oldest first.
+    /// Returns the records, oldest first.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.runs.iter().filter_map(PastRun::record)
     }
 
-    /// What was found wanting before, oldest first, each finding once: by its fingerprint, as it was found last.
+    /// Returns the earlier findings, oldest first. Each fingerprint occurs once, with its last finding.
     pub fn prior_findings(&self) -> Vec<PriorFinding> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
@@ -185,14 +184,14 @@ impl TaskHistory {
         found
     }
 
-    /// The digest of what the last run that ended was found wanting in.
+    /// Returns the failure digest of the last run that ended.
     pub fn last_failure(&self) -> Option<String> {
         self.records().last().map(failure_digest)
     }
 }
 
 /// Leaves out the runs of an attempt that was judged again later: one attempt counts once.
-fn without_judged_again(runs: Vec<PastRun>) -> Vec<PastRun> {
+fn last_of_each_attempt(runs: Vec<PastRun>) -> Vec<PastRun> {
     let attempt = |run: &PastRun| run.record().map(|record| (record.attempt, run.gate.clone()));
     let again: Vec<bool> = runs
         .iter()
@@ -202,7 +201,7 @@ fn without_judged_again(runs: Vec<PastRun>) -> Vec<PastRun> {
     runs.into_iter().zip(again.into_iter().chain([false])).filter(|(_, again)| !again).map(|(run, _)| run).collect()
 }
 
-/// The findings that keep a run from passing, each with its check.
+/// Returns the findings that keep a run from passing, each with its check.
 fn faults(record: &Record) -> impl Iterator<Item = (&str, &crate::verdict::Finding)> {
     let checks = record.gate.walk().filter(|node| {
         node.kind == NodeKind::Check && !node.shadow && !matches!(node.outcome, Outcome::Pass | Outcome::NotApplicable)
@@ -213,8 +212,8 @@ fn faults(record: &Record) -> impl Iterator<Item = (&str, &crate::verdict::Findi
     })
 }
 
-/// What tells whether a run failed as another did: over the sorted fingerprints of what was wrong, and the classes of the
-/// checks that did not pass. Two runs with the same digest brought nothing new.
+/// Returns a digest that is equal for two runs that failed in the same way: over the sorted fingerprints of the findings,
+/// and the classes of the checks that did not pass.
 pub fn failure_digest(record: &Record) -> String {
     let mut parts: BTreeSet<String> = faults(record).map(|(_, finding)| format!("f {}", finding.fingerprint)).collect();
     let failed = record.gate.walk().filter(|node| {
@@ -273,7 +272,7 @@ impl Bounces {
     }
 }
 
-/// The runs of a project that began and did not end.
+/// Returns the runs of a project that began and did not end.
 pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<PastRun>, LedgerError> {
     let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
     let runs = runs(&ledger.entries(&Filter::of(project).kinds(&kinds))?)?;
@@ -289,7 +288,7 @@ pub struct OpenEscalation {
     pub escalation: Escalation,
 }
 
-/// The escalations of a project that nobody has answered, oldest first.
+/// Returns the escalations of a project that nobody has answered, oldest first.
 pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<OpenEscalation>, LedgerError> {
     let kinds = [EntryKind::Escalation, EntryKind::Resume];
     let entries = ledger.entries(&Filter::of(project).kinds(&kinds))?;
@@ -302,17 +301,29 @@ pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<OpenEscalat
     open.map(|entry| Ok(OpenEscalation { escalation: entry.read()?, entry })).collect()
 }
 
-/// The escalation that halts a project, if one does: no gate of it may answer until a person has.
+/// Returns the escalation that halts a project, if there is one: no gate of the project runs until a person has answered
+/// it.
 pub fn halted(ledger: &dyn Ledger, project: &Project) -> Result<Option<OpenEscalation>, LedgerError> {
     Ok(waiting(ledger, project)?.into_iter().find(|waiting| waiting.escalation.level == "halt"))
 }
 
-/// The tasks of a group whose last run did not pass.
+/// Returns the tasks of a group whose last run did not pass, since a person last ended a halt because of the group.
 pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Result<BTreeSet<String>, LedgerError> {
-    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
+    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff, EntryKind::Escalation, EntryKind::Resume];
     let filter = Filter { group: Some(group.to_owned()), ..Filter::of(project).kinds(&kinds) };
+    let entries = ledger.entries(&filter)?;
+    let (mut halts, mut since) = (BTreeSet::new(), 0);
+    for (index, entry) in entries.iter().enumerate() {
+        match entry.kind {
+            EntryKind::Escalation if entry.read::<Escalation>()?.trigger == GROUP => {
+                halts.insert(entry.seq);
+            }
+            EntryKind::Resume if halts.contains(&entry.read::<Resume>()?.escalation) => since = index,
+            _ => {}
+        }
+    }
     let mut failed = BTreeSet::new();
-    for run in runs(&ledger.entries(&filter)?)? {
+    for run in runs(&entries[since..])? {
         match run.ending {
             _ if run.passed() => failed.remove(&run.task),
             RunEnding::Running => false,
@@ -323,7 +334,7 @@ pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Resu
     Ok(failed)
 }
 
-/// Whether a run of the task passed.
+/// Returns whether a run of the task passed.
 pub fn has_passed(ledger: &dyn Ledger, project: &Project, task: &str) -> Result<bool, LedgerError> {
     let filter = Filter { task: Some(task.to_owned()), last: Some(1), ..passes(project) };
     Ok(!ledger.entries(&filter)?.is_empty())
@@ -332,7 +343,7 @@ pub fn has_passed(ledger: &dyn Ledger, project: &Project, task: &str) -> Result<
 /// How many of the last passes are looked at for the task at a position, so that looking costs the same in a long ledger.
 const WINDOW: u32 = 100;
 
-/// The task at a position of the plan, where one of the last passes of the project is that of a task there.
+/// Returns the task at a position of the plan, if one of the last passes of the project is of a task at that position.
 pub fn passed_at(ledger: &dyn Ledger, project: &Project, index: u32) -> Result<Option<TaskRecord>, LedgerError> {
     for entry in ledger.entries(&Filter { last: Some(WINDOW), ..passes(project) })?.iter().rev() {
         if let Some(task) = entry.record()?.task.filter(|task| task.index == Some(index)) {
@@ -346,8 +357,8 @@ fn passes(project: &Project) -> Filter {
     Filter { status: Some(Status::Pass.as_str().to_owned()), ..Filter::of(project).kinds(&[EntryKind::Run]) }
 }
 
-/// What is known about a task when a decision about its next attempt is due. `last` is the record of the run that just
-/// ended, whether its entry is there already or not.
+/// Returns the facts about a task that decide about its next attempt. `last` is the record of the run that just ended,
+/// whether the ledger has its entry already or not.
 pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<RetryFacts, LedgerError> {
     let past = |record: &Record| PastAttempt { status: Some(record.status), class: record.class.clone() };
     let task = last.task.as_ref().filter(|task| !task.id.is_empty());
@@ -377,7 +388,7 @@ pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Re
     Ok(facts)
 }
 
-/// Why a run needs human review, if it does.
+/// Returns why a run needs human review, if it does.
 fn needs_person(record: &Record) -> Option<String> {
     if !record.gate.escalated {
         return None;
@@ -394,7 +405,7 @@ fn needs_person(record: &Record) -> Option<String> {
     Some(crate::text::clean_line(&format!("{}: {why}", deepest.name), 500))
 }
 
-/// Whether an escalation for the same reason is open already.
+/// Returns whether an escalation for the same reason is open already.
 pub fn is_waiting(ledger: &dyn Ledger, project: &Project, task: &str, trigger: &str) -> Result<bool, LedgerError> {
     let same = |waiting: &OpenEscalation| waiting.entry.labels.task == task && waiting.escalation.trigger == trigger;
     Ok(waiting(ledger, project)?.iter().any(same))

@@ -1,8 +1,8 @@
 //! The ledger of one machine: an SQLite database in the state folder, shared by any number of processes.
 //!
-//! It is in write-ahead mode, so that a commit needs one fsync and no more. Numbers are given inside of a transaction that began by
-//! taking the lock for writing. After an error while writing, the connection is closed and nothing more is written through
-//! it: what a failed fsync left in memory says nothing about the disk.
+//! It uses write-ahead mode, so that a commit needs only one fsync. Numbers are assigned in a transaction that began by
+//! taking the write lock. After a write error, the connection is closed and nothing more is written through it: after a
+//! failed fsync, the state in memory says nothing about the disk.
 
 mod check;
 mod folder;
@@ -68,12 +68,12 @@ impl SqliteLedger {
         Ok(Self { folder: folder.to_owned(), connection: Mutex::new(Some(connection)) })
     }
 
-    /// The same, unless there is none.
+    /// Opens the ledger in a folder, or returns `None` if there is none.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>, LedgerError> {
         if folder.join(FILE).symlink_metadata().is_ok() { Self::open(folder).map(Some) } else { Ok(None) }
     }
 
-    /// Where it is.
+    /// Returns the path of the database.
     pub fn path(&self) -> PathBuf {
         self.folder.join(FILE)
     }
@@ -111,7 +111,7 @@ impl SqliteLedger {
         Ok(done)
     }
 
-    /// The write-ahead log. SQLite's locks are on other files, so it can be opened and closed here.
+    /// Opens the write-ahead log. SQLite's locks are on other files, so it can be opened and closed here.
     fn log(&self) -> PathBuf {
         self.folder.join(format!("{FILE}-wal"))
     }
@@ -122,7 +122,8 @@ impl SqliteLedger {
         synced.map_err(|error| LedgerError::Unwritable(error.to_string()))
     }
 
-    /// An entry about an earlier write that stopped before its commit, if there was one. Its entries were never acknowledged.
+    /// Returns an entry about an earlier write that stopped before its commit, if there was one. Its entries were never
+    /// acknowledged.
     fn torn_write(&self) -> Result<Option<NewEntry>, LedgerError> {
         let pages = torn::uncommitted_pages(&self.log()).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
         if pages == 0 {
@@ -139,12 +140,16 @@ impl SqliteLedger {
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
         let damaged = |message: String| LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message));
         if last != tail.head {
-            return Err(damaged(format!("entry {} should be the last one, and entry {} is", tail.head.seq, last.seq)));
+            return Err(damaged(format!(
+                "expected entry {} to be the last one, found entry {}",
+                tail.head.seq, last.seq
+            )));
         }
         match folder::anchor(&self.folder) {
-            Some(anchor) if anchor.seq > last.seq => {
-                Err(damaged(format!("entry {} was written before, and entry {} is the last one", anchor.seq, last.seq)))
-            }
+            Some(anchor) if anchor.seq > last.seq => Err(damaged(format!(
+                "entry {} was written earlier, but entry {} is the last one",
+                anchor.seq, last.seq
+            ))),
             _ => Ok(tail),
         }
     }
@@ -163,8 +168,8 @@ impl Ledger for SqliteLedger {
             let unasked = torn.iter().len();
             let mut appended = Vec::with_capacity(entries.len() + unasked);
             for entry in torn.into_iter().chain(entries) {
-                let entry = next(head, project, entry);
-                rows::insert(transaction, &entry).map_err(unwritable)?;
+                let (entry, digest) = next(head, project, entry);
+                rows::insert(transaction, &entry, &digest).map_err(unwritable)?;
                 head = Head { seq: entry.seq, hash: entry.hash };
                 appended.push(entry);
             }
@@ -219,14 +224,18 @@ impl Ledger for SqliteLedger {
         let pruned = self.write(Durability::Power, |transaction| {
             let ChainEnds { head, base } = self.tail(transaction)?;
             if up_to <= base.seq || up_to >= head.seq {
-                let there = format!("entries {} to {} are there, and the last one stays", base.seq + 1, head.seq);
+                let there = format!(
+                    "the ledger has entries {} to {}, and the last one cannot be dropped",
+                    base.seq + 1,
+                    head.seq
+                );
                 return Err(LedgerError::Unwritable(format!("cannot drop entries up to {up_to}: {there}")));
             }
             let (last_hash, kinds, runs) = rows::summary(transaction, up_to)?;
             rows::drop_up_to(transaction, up_to, last_hash).map_err(unwritable)?;
             let pruned = Pruned { first: base.seq + 1, last: up_to, last_hash: last_hash.to_string(), kinds, runs };
-            let entry = next(head, project, NewEntry::new(EntryKind::Prune, Labels::default(), &pruned)?);
-            rows::insert(transaction, &entry).map_err(unwritable)?;
+            let (entry, digest) = next(head, project, NewEntry::new(EntryKind::Prune, Labels::default(), &pruned)?);
+            rows::insert(transaction, &entry, &digest).map_err(unwritable)?;
             rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
             Ok(entry)
         })?;
@@ -235,14 +244,14 @@ impl Ledger for SqliteLedger {
     }
 }
 
-/// The entry that follows this head.
-fn next(head: Head, project: &Project, entry: NewEntry) -> Entry {
+/// Returns the entry that follows this head, and the digest of its body.
+fn next(head: Head, project: &Project, entry: NewEntry) -> (Entry, Hash) {
     let NewEntry { kind, labels, body } = entry;
     let (seq, prev, at) = (head.seq + 1, head.hash, text::timestamp(SystemTime::now()));
     let digest = chain::digest(&body);
     let parts = chain::parts(&at, project.as_str(), kind.as_str(), &labels);
     let hash = HashedEntry { prev: &prev.0, seq, parts, body: &digest.0 }.hash(&mut Vec::new());
-    Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }
+    (Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }, digest)
 }
 
 /// Where the chain ends, and where it begins.

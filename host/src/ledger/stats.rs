@@ -183,7 +183,7 @@ impl Stats {
         Ok(stats)
     }
 
-    /// Count what failed and passed the same work, judged by the same plan.
+    /// Counts the checks that both failed and passed the same work under the same plan.
     fn disagreements(&mut self, runs: &[history::PastRun]) {
         type Results<'r> = (bool, BTreeSet<&'r str>);
         let mut told: BTreeMap<(&str, &str, &str), Results<'_>> = BTreeMap::new();
@@ -244,7 +244,7 @@ impl Stats {
         }
     }
 
-    /// What tells whether anything but times has changed.
+    /// Returns a digest that changes if anything but times changes.
     pub fn fingerprint(&self) -> String {
         let mut stable = self.clone();
         stable.verifiers.values_mut().for_each(|verifier| verifier.total_ms = 0.0);

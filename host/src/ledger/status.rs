@@ -1,4 +1,4 @@
-//! Where a task is: the states of the gate protocol, and the steps between them that it knows.
+//! The states of a task in the gate protocol, and the steps between them.
 
 use super::body::{Committed, Override, StepEnd, StepStart};
 use super::history::{self, PastRun, RunEnding, TaskHistory};
@@ -46,7 +46,7 @@ impl TaskState {
         Self::Skipped,
     ];
 
-    /// The word of the protocol.
+    /// Returns the word of the protocol.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
@@ -61,7 +61,7 @@ impl TaskState {
         }
     }
 
-    /// Whether the protocol knows this step. Only a review approves, and nothing is reviewed that was not verified.
+    /// Returns whether the protocol has this step. Only a review approves, and only verified work is reviewed.
     pub fn may_become(self, next: Self) -> bool {
         use TaskState::{Approved, Blocked, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
         match (self, next) {
@@ -76,7 +76,7 @@ impl TaskState {
         }
     }
 
-    /// The steps from here to there, each of which the protocol knows; the last of them is `to`.
+    /// Returns the steps of the protocol from this state to another; the last of them is `to`.
     fn on_the_way(self, to: Self) -> Vec<Self> {
         let mut paths = vec![vec![self]];
         for _ in 0..Self::ALL.len() {
@@ -162,7 +162,7 @@ pub struct SkipStatus {
     pub requires_manual_commit: bool,
 }
 
-/// Where a task is, by its entries in the order of their numbers.
+/// Returns the state of a task from its entries, in the order of their numbers.
 pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError> {
     let mut status = TaskStatus {
         task: task.to_owned(),
@@ -248,12 +248,16 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
         }
     }
     let history = TaskHistory::of_runs(entries, runs);
-    status.attempt = history.attempts().max(1);
+    status.attempt = match history.attempts() {
+        // A pass ends the count; the attempts of its record led to it.
+        0 if status.gate_status == TaskState::Approved => status.attempt,
+        attempts => attempts.max(1),
+    };
     status.previous_failures = history.runs.iter().filter(|run| !run.passed()).map(failure).collect();
     Ok(status)
 }
 
-/// Why a run failed, in one line.
+/// Returns why a run failed, in one line.
 pub fn failure(run: &PastRun) -> String {
     match &run.ending {
         RunEnding::Interrupted => "interrupted".to_owned(),
@@ -311,7 +315,7 @@ impl TaskStatus {
             self.name.clone_from(&task.title);
             self.phase.clone_from(&task.phase);
         }
-        self.max_attempts = record.attempts_allowed;
+        (self.attempt, self.max_attempts) = (record.attempt, record.attempts_allowed);
         if self.executor_status != "running" {
             self.executor_status = match &record.class {
                 Some(Class::ExecutionFailure) => "failure",
@@ -350,7 +354,7 @@ impl TaskStatus {
     }
 }
 
-/// Whether a check asked somebody's opinion.
+/// Returns whether a check is a review by a model or a person.
 fn is_review(node: &Node) -> bool {
     !node.models.is_empty() || node.class == Some(Class::ReviewRejection)
 }
@@ -358,7 +362,7 @@ fn is_review(node: &Node) -> bool {
 /// How many of the last entries are looked at for a list of tasks, so that looking costs the same in a long ledger.
 const WINDOW: u32 = 200;
 
-/// Where the tasks are that moved last, the last one first; that one with its whole history.
+/// Returns the states of the tasks that changed last, newest first; the first one with its whole history.
 pub fn of_project(ledger: &dyn Ledger, project: &Project) -> Result<Vec<TaskStatus>, LedgerError> {
     let entries = ledger.entries(&Filter { last: Some(WINDOW), ..Filter::of(project) })?;
     let mut tasks: Vec<(u64, String, Vec<Entry>)> = Vec::new();

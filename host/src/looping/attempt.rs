@@ -1,4 +1,4 @@
-//! One attempt: the executor runs, and what it did is judged.
+//! One attempt: runs the executor, and checks its work.
 
 use super::evaluator::Evaluated;
 use super::executor::Executed;
@@ -48,12 +48,12 @@ impl Done {
         self.summary.status == Some(Status::Pass)
     }
 
-    /// What the rules about retries know of it.
+    /// Returns the facts about an attempt for the retry rules.
     pub(super) fn past(&self) -> PastAttempt {
         past(&self.summary)
     }
 
-    /// Why human review is needed whatever the numbers say.
+    /// Returns why human review is needed, whatever the budgets say.
     pub(super) fn needs_person(&self) -> Option<String> {
         let record = self.record.as_ref().filter(|record| record.status != Status::Pass)?;
         record.marks.contains(&Mark::NeedsPerson).then(|| match record.gate.reason.as_str() {
@@ -63,7 +63,7 @@ impl Done {
     }
 }
 
-/// What the rules about retries know of an attempt.
+/// Returns the facts about an attempt for the retry rules.
 pub(super) fn past(summary: &AttemptRecord) -> PastAttempt {
     PastAttempt { status: summary.status.or(Some(Status::Fail)), class: summary.class.clone() }
 }
@@ -113,20 +113,20 @@ impl Driver<'_> {
             }
             // The configuration and the base are those of before: it is the work that cannot be judged.
             Err(error) => {
-                let why = format!("the work cannot be judged: {}", text::clean_line(&error.to_string(), 500));
+                let why = format!("the work cannot be checked: {}", text::clean_line(&error.to_string(), 500));
                 let lost = self.not_judged(number, &executed, timeout, evaluated.map(|evaluated| evaluated.run));
                 Ok(Done { unjudgeable: Some(("unjudgeable", why)), ..lost })
             }
         }
     }
 
-    /// How long the executor may take: longer after it exceeded its time, with what it finished.
+    /// Returns the time limit of the executor. It doubles after each attempt that timed out; finished work is kept.
     fn timeout(&self, record: &LoopRecord) -> Duration {
         let exceeded = record.attempts.iter().filter(|attempt| attempt.executor.outcome == "timeout").count();
         self.budgets.timeout(u32::try_from(exceeded).unwrap_or(u32::MAX))
     }
 
-    /// An attempt in which there was nothing to judge.
+    /// Returns an attempt without work to check.
     fn not_judged(&self, number: u32, executed: &Executed, timeout: Duration, evaluator: Option<EvaluatorRun>) -> Done {
         let ExecutorRun { outcome, exit_code, .. } = &executed.run;
         let class = if outcome == "timeout" { Class::Timeout } else { Class::ExecutionFailure };
@@ -149,7 +149,7 @@ impl Driver<'_> {
         Done { summary, feedback, out_of_turns: executed.is_out_of_turns(), ..Done::default() }
     }
 
-    /// An attempt that was begun and cut off.
+    /// Returns an attempt that was started and cut off.
     pub(super) fn interrupted(&self, number: u32, evaluator: Option<EvaluatorRun>) -> Done {
         let run = ExecutorRun { outcome: "interrupted".to_owned(), ..ExecutorRun::default() };
         let executed = Executed { run, said: String::new(), transcript: None, lost: None };
@@ -158,7 +158,7 @@ impl Driver<'_> {
         done
     }
 
-    /// An attempt that the gate judged.
+    /// Returns an attempt that the gate checked.
     pub(super) fn judged(
         &self,
         number: u32,
@@ -190,14 +190,14 @@ impl Driver<'_> {
         Done { summary, feedback, suggestions, outstanding, record: Some(judged), ..Done::default() }
     }
 
-    /// What goes back: what is new, what is still there, and what is resolved.
+    /// Returns the feedback: new, remaining and resolved findings.
     fn difference(&self, number: u32, record: &Record, earlier: &[(u32, Record)]) -> String {
         let before = earlier.iter().map(|(number, record)| (*number, &record.gate));
         let allowed = self.budgets.bounces().saturating_add(1);
         feedback::feedback_in(&record.gate, &Round::new(number, allowed, &record.gate, before))
     }
 
-    /// What is judged, and by what.
+    /// Returns the request that checks an attempt.
     fn request_for(
         &self,
         number: u32,
@@ -273,7 +273,7 @@ impl Driver<'_> {
     }
 }
 
-/// The members that did not pass.
+/// Returns the members that did not pass.
 fn failed(record: &Record) -> BTreeSet<String> {
     let failed = record.gate.walk().filter(|node| {
         node.kind == NodeKind::Check
@@ -283,7 +283,7 @@ fn failed(record: &Record) -> BTreeSet<String> {
     failed.map(|node| node.name.clone()).collect()
 }
 
-/// The tokens of an attempt and what they cost, as far as that is told.
+/// Returns the tokens of an attempt and their cost, as far as they are reported.
 fn took(summary: &AttemptRecord, record: Option<&Record>) -> (Option<u64>, Option<f64>) {
     let models = || record.into_iter().flat_map(|record| record.gate.walk()).flat_map(|node| &node.models);
     let executor = &summary.executor;
@@ -295,7 +295,7 @@ fn took(summary: &AttemptRecord, record: Option<&Record>) -> (Option<u64>, Optio
     (sum(tokens.into_iter().chain(of_models).flatten().collect()), (!costs.is_empty()).then(|| costs.iter().sum()))
 }
 
-/// What earlier attempts were found wanting in, each finding once, as it was found last.
+/// Returns the findings of earlier attempts. Each occurs once, as it was found last.
 fn prior(earlier: &[(u32, Record)]) -> Vec<PriorFinding> {
     let mut seen = BTreeSet::new();
     let mut prior = Vec::new();

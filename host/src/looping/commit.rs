@@ -1,4 +1,4 @@
-//! Committing work that passed: exactly the bytes that were judged, and nothing else.
+//! Commits work that passed: exactly the bytes that were checked.
 
 use super::repeated;
 use crate::changes::{self, Needs, Selection};
@@ -23,7 +23,7 @@ pub(super) fn commit(
 ) -> Result<String, Error> {
     let found = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?;
     let root = found.workspace.root().to_owned();
-    let git = Git::find(&root, request)?;
+    let git = CallerGit::find(&root, request)?;
     let before = git.head()?;
     let changed = found.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten();
     let paths: BTreeSet<&String> = changed.filter(|path| !own.contains(*path)).collect();
@@ -44,20 +44,22 @@ pub(super) fn commit(
         if after != before {
             git.run(&["reset", "--quiet", "--soft", &before], b"")?;
         }
-        return Err(Error::host("the commit would hold other bytes than were judged, and was not made")
-            .hint("look for commit hooks that change files, and for work that goes on".to_owned()));
+        return Err(Error::host(
+            "the commit would have contained other bytes than those that were checked, so it was not made",
+        )
+        .hint("check for commit hooks that change files, and for programs that still write".to_owned()));
     }
     Ok(after)
 }
 
 /// The git of the caller, with the caller's settings and hooks.
-struct Git {
+struct CallerGit {
     program: PathBuf,
     root: PathBuf,
     environment: Vec<(OsString, OsString)>,
 }
 
-impl Git {
+impl CallerGit {
     fn find(root: &Path, request: &Request) -> Result<Self, Error> {
         let path = request.environment.get("PATH").map(OsString::from).unwrap_or_default();
         let program = search_path::find_program("git", &path, root);

@@ -1,4 +1,4 @@
-//! What follows an attempt: the loop is done, the work goes back, or a budget ends it. Pure.
+//! Decides what follows an attempt: the loop is done, the work goes back, or a budget ends the loop. Pure.
 
 use super::attempt::Done;
 use super::record::{AttemptRecord, LoopEnd, State};
@@ -17,7 +17,7 @@ pub(super) enum Next {
 }
 
 impl Next {
-    /// As entries of attempts have it.
+    /// Returns the word in the entries of attempts.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Bounce { .. } => "retry",
@@ -64,7 +64,7 @@ impl Spent {
 
 /// The budgets. All count the same attempts, and the first that is used up ends the loop.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct LoopRules {
     budgets: LoopConfig,
     /// Whether the work is evaluated, so that its iterations count.
     evaluates: bool,
@@ -72,7 +72,7 @@ pub(super) struct Rules {
     escalation: EscalationPolicy,
 }
 
-impl Rules {
+impl LoopRules {
     /// Whoever allows more bounces than usual means them to happen: the usual numbers of retries of the same failure
     /// make room for them. Rejections make room only for iterations of reviews and evaluations, time-outs and what
     /// verifiers broke for nothing.
@@ -103,7 +103,7 @@ impl Rules {
         Self { budgets: budgets.clone(), evaluates, retry, escalation }
     }
 
-    /// Decides. `last` is the digest of what was wrong the last time.
+    /// Decides what follows. `last` is the digest of the previous failure.
     pub(super) fn next(&self, done: &Done, facts: &RetryFacts, spent: &Spent, last: Option<&str>) -> Next {
         if let Some((word, why)) = &done.unjudgeable {
             return Next::End(LoopEnd::escalated(State::Escalated, word, why.clone()));
@@ -121,7 +121,7 @@ impl Rules {
             RetryDecision::Done => Next::End(LoopEnd::new(State::Completed, "the gate passed", None)),
             RetryDecision::Stop { why } => Next::End(LoopEnd::new(State::Blocked, why.clone(), None)),
             // A person is needed, whatever is left of the budgets.
-            RetryDecision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
+            RetryDecision::Escalate { level, trigger: trigger @ (retry::GROUP | "needs-person"), why } => {
                 escalated(*level, trigger, why.clone())
             }
             // Nothing that the executor could do about it.
@@ -136,7 +136,7 @@ impl Rules {
                 None => match decision {
                     RetryDecision::Escalate { level, trigger, why } => escalated(level, trigger, why),
                     RetryDecision::Retry { .. } if self.is_unchanged(done, last) => {
-                        failed("stop_when_unchanged", "the attempt failed exactly as the one before it".to_owned())
+                        failed("stop_when_unchanged", "the attempt failed exactly like the previous one".to_owned())
                     }
                     RetryDecision::Retry { after, .. } => Next::Bounce { wait: after },
                     RetryDecision::Done | RetryDecision::Stop { .. } => {
@@ -147,13 +147,13 @@ impl Rules {
         }
     }
 
-    /// Whether the attempt failed exactly as the one before it. What was interrupted failed in no way that could be compared.
+    /// Returns whether the attempt failed exactly like the previous one. An interrupted attempt has no failure to compare.
     fn is_unchanged(&self, done: &Done, last: Option<&str>) -> bool {
         let failure = Some(done.summary.failure.as_str()).filter(|failure| !failure.is_empty());
         self.budgets.stops_when_unchanged() && failure.is_some() && last == failure
     }
 
-    /// The budget that is used up, and what that means.
+    /// Returns the budget that is used up, and the end of the loop that follows.
     fn used_up(&self, done: &Done, spent: &Spent) -> Option<LoopEnd> {
         let failed = |budget: &str, why: String| Some(LoopEnd::new(State::VerificationFailed, why, Some(budget)));
         let rejected = done.summary.class == Some(Class::ReviewRejection);
@@ -192,14 +192,18 @@ impl Rules {
             return failed("max_cost", format!("the attempts cost {:.3} of {most:.3}", spent.cost));
         }
         if spent.bounces >= self.budgets.bounces() {
-            let times = if spent.bounces == 1 { "once".to_owned() } else { format!("{} times", spent.bounces) };
-            return failed("max_bounces", format!("the work was sent back {times}, which is all that is allowed"));
+            let why = match spent.bounces {
+                0 => "the work is not sent back: `max_bounces` is 0".to_owned(),
+                1 => "the work was sent back once, which is the limit".to_owned(),
+                times => format!("the work was sent back {times} times, which is the limit"),
+            };
+            return failed("max_bounces", why);
         }
         None
     }
 
-    /// How often, and after which time, the gate runs again on the same work after an error of this class. Errors that the work
-    /// causes stay the same, so they are not tried again.
+    /// Returns how many times, and after which pause, the gate runs again on the same work after an error of this class.
+    /// Errors that the work causes stay the same, so they are not retried.
     pub(super) fn same_work(&self, class: Option<&Class>) -> Retries {
         match class {
             Some(class @ (Class::Infra | Class::Timeout)) => self.retry.of(class),
@@ -224,7 +228,7 @@ mod tests {
     }
 
     /// What follows attempts that failed in these ways, each for a reason of its own, and how often they were sent back.
-    fn after(rules: &Rules, classes: &[Class]) -> (u32, LoopEnd) {
+    fn after(rules: &LoopRules, classes: &[Class]) -> (u32, LoopEnd) {
         let mut past = Vec::new();
         let mut attempts = Vec::new();
         for (bounces, class) in (0..).zip(classes) {
@@ -289,7 +293,7 @@ mod tests {
                 Some("max_cost"),
             ),
         ] {
-            let rules = Rules::new(&budgets, evaluates, RetryPolicy::default(), EscalationPolicy::default());
+            let rules = LoopRules::new(&budgets, evaluates, RetryPolicy::default(), EscalationPolicy::default());
             let (times, ended) = after(&rules, &classes);
             assert_eq!(
                 (times, ended.state, ended.budget.as_deref()),
@@ -302,7 +306,7 @@ mod tests {
     #[test]
     fn it_proceeds_without_a_pass_only_where_a_setting_says_so() {
         let rules =
-            |budgets: &LoopConfig| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
+            |budgets: &LoopConfig| LoopRules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
         let facts = RetryFacts { attempts: vec![PastAttempt::failed(Class::ReviewRejection)], ..RetryFacts::default() };
         let rejected = || Done {
             outstanding: vec!["no error handling".to_owned()],
@@ -343,7 +347,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_pass_completes() {
-        let rules = Rules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
+        let rules = LoopRules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
         let decide = |status: Option<Status>, past: PastAttempt, person: Option<&str>, last| {
             let facts =
                 RetryFacts { attempts: vec![past], needs_person: person.map(str::to_owned), ..RetryFacts::default() };

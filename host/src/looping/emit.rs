@@ -1,4 +1,4 @@
-//! Events of a loop, and those of its runs, in one sequence.
+//! Emits the events of a loop and of its runs in one sequence.
 
 use super::record::{LoopEnd, State};
 use crate::event::{Event, EventKind, Observer};
@@ -37,7 +37,7 @@ impl Emitter {
         self.start.elapsed()
     }
 
-    /// From now on, events are of this attempt.
+    /// Sets the number of the attempt for the events that follow.
     pub(super) fn attempt(&self, number: u32) {
         self.counts().attempt = number;
     }
@@ -49,7 +49,7 @@ impl Emitter {
             EventKind::LoopResumed { attempts, bounces } => (counts.attempt, counts.bounces) = (*attempts, *bounces),
             _ => {}
         }
-        self.tell(&mut counts, self.id.clone(), what);
+        self.emit_as(&mut counts, self.id.clone(), what);
     }
 
     pub(super) fn escalation(&self, ended: &LoopEnd) {
@@ -60,7 +60,7 @@ impl Emitter {
         }
     }
 
-    /// The last event. Whatever else would follow it is kept back.
+    /// Emits the last event. Later events are dropped.
     pub(super) fn ended(&self, ended: &LoopEnd) {
         let mut counts = self.counts();
         let what = EventKind::LoopEnded {
@@ -71,25 +71,25 @@ impl Emitter {
             bounces: counts.bounces,
             duration_ms: milliseconds(self.elapsed()),
         };
-        self.tell(&mut counts, self.id.clone(), what);
+        self.emit_as(&mut counts, self.id.clone(), what);
         counts.over = true;
     }
 
-    /// What happens in a run happens in the loop.
+    /// Returns an observer that forwards the events of a run as events of the loop.
     pub(super) fn forwarding(self: &Arc<Self>) -> impl Observer + 'static {
         let emitter = Arc::clone(self);
         move |event: &Event| {
             let mut counts = emitter.counts();
             // A loop within a loop counts its own attempts.
             counts.attempt = event.attempt.unwrap_or(counts.attempt);
-            emitter.tell(&mut counts, event.run.clone(), event.what.clone());
+            emitter.emit_as(&mut counts, event.run.clone(), event.what.clone());
             if event.of_loop.is_none()
                 && let EventKind::CheckEnded { path, kind: NodeKind::Check, outcome, reason, findings, .. } =
                     &event.what
             {
                 let check = path.rsplit('/').next().unwrap_or(path).to_owned();
                 let (outcome, reason, findings) = (*outcome, reason.clone(), *findings);
-                emitter.tell(
+                emitter.emit_as(
                     &mut counts,
                     event.run.clone(),
                     EventKind::Verification { check, outcome, reason, findings },
@@ -102,7 +102,7 @@ impl Emitter {
         self.state.lock()
     }
 
-    fn tell(&self, counts: &mut Counts, run: String, what: EventKind) {
+    fn emit_as(&self, counts: &mut Counts, run: String, what: EventKind) {
         if counts.over {
             return;
         }

@@ -1,4 +1,4 @@
-//! What a loop leaves in the ledger: its beginning and its end, every attempt, every bounce, and who is needed.
+//! The ledger entries of a loop: its start and end, every attempt, every bounce, and escalations.
 
 use super::attempt::Done;
 use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopEnd, LoopRecord, State};
@@ -58,7 +58,7 @@ impl LoopEntries {
         Ok(())
     }
 
-    /// Why the project waits for a person, where it does.
+    /// Returns why the project waits for a person, if it does.
     pub(super) fn halted(&self) -> Result<Option<String>, Error> {
         let Some((ledger, project)) = &self.kept else { return Ok(None) };
         let halted = history::halted(ledger.as_ref(), project)?;
@@ -214,7 +214,8 @@ impl LoopEntries {
         self.note(EntryKind::CutOff, State::Interrupted.as_str(), "", &body)
     }
 
-    /// The attempts at the task before this loop, which began with this entry, since it last passed or a person answered.
+    /// Returns the attempts at the task before this loop, which began with this entry, since the last pass or the last
+    /// answer of a person.
     pub(super) fn past(&self, began: u64) -> Result<Vec<PastAttempt>, Error> {
         let Some(history) = self.history()? else { return Ok(Vec::new()) };
         let past = |run: &history::PastRun| PastAttempt {
@@ -229,7 +230,7 @@ impl LoopEntries {
             .collect())
     }
 
-    /// Which attempt at the task the next run is, where the ledger knows the task.
+    /// Returns the number of the next attempt at the task, if the ledger knows the task.
     pub(super) fn attempt_number(&self) -> Result<Option<u32>, Error> {
         Ok(self.history()?.map(|history| history.attempts().saturating_add(1)))
     }
@@ -243,7 +244,7 @@ impl LoopEntries {
         }
     }
 
-    /// What is known when it is decided what follows.
+    /// Returns the facts that decide what follows.
     pub(super) fn facts(&self, past: &[PastAttempt], done: &Done) -> Result<RetryFacts, Error> {
         let failed_in_group = match &self.kept {
             Some((ledger, project)) if !self.labels.group.is_empty() && !done.passed() => {

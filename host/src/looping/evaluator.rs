@@ -1,7 +1,7 @@
-//! The evaluator of a loop: a command that reads the work in a session of its own, and says whether it is correct.
+//! The evaluator of a loop: a command that reads the work in a session of its own, and decides whether it is correct.
 //!
-//! It runs read-only and never without a sandbox. It is told the task and its criteria, and nothing that the executor said.
-//! Its verdict counts only on a line with the nonce of this evaluation, which nothing in the work can know.
+//! It runs read-only and never without a sandbox. Its prompt has the task and its criteria, but nothing from the executor's
+//! output. Its verdict counts only on a line with the nonce of this evaluation, which nothing in the work can know.
 
 use super::Driver;
 use super::emit::milliseconds;
@@ -62,7 +62,7 @@ impl Driver<'_> {
             let same_tree = before.is_some() && self.tree() == before;
             let executor = executed.run.session.as_deref();
             if !same_tree {
-                now.refuse("evaluator.wrote", "the work is not the same after the evaluator ran");
+                now.refuse("evaluator.wrote", "the evaluator changed the work");
             } else if now.part.session.is_some() && now.part.session.as_deref() == executor {
                 now.refuse("evaluator.session", "the evaluator worked in the session of the executor");
             }
@@ -79,13 +79,13 @@ impl Driver<'_> {
             && last.refused.is_none()
             && !last.part.completed
         {
-            let why = format!("the evaluator came to no verdict: {}", last.run.outcome);
+            let why = format!("the evaluator returned no verdict: {}", last.run.outcome);
             last.refused = Some(("evaluator", why));
         }
         Ok(evaluated)
     }
 
-    /// What the evaluator is told.
+    /// Returns the prompt of the evaluator.
     fn prompt(&self, nonce: &str, iteration: u32) -> String {
         let task = self.request.submission.task.clone().unwrap_or_default();
         let block = |label: &str, text: &str| {
@@ -124,7 +124,7 @@ impl Evaluated {
     }
 }
 
-/// What the evaluator said, by what its command printed.
+/// Returns the evaluator's answer from the output of its command.
 fn understood(ran: Result<CommandResult, NoResult>, nonce: &str) -> Evaluated {
     let nothing = |outcome: &str, text: String| Evaluated {
         run: EvaluatorRun { outcome: outcome.to_owned(), ..EvaluatorRun::default() },
@@ -184,7 +184,8 @@ fn understood(ran: Result<CommandResult, NoResult>, nonce: &str) -> Evaluated {
     evaluated
 }
 
-/// The text with its verdict in the words that verifiers know, where exactly one line carries the nonce and it is the last.
+/// Returns the text with its verdict in the words that verifiers know, if exactly one line contains the nonce and it is the
+/// last.
 fn verdict(text: &str, nonce: &str) -> Option<String> {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (last, before) = lines.split_last()?;

@@ -1,4 +1,4 @@
-//! One run of the executor: what it is told, what it prints, and how it ended.
+//! One run of the executor: its input, its output, and how it ended.
 
 use super::emit::milliseconds;
 use super::{Driver, ExecutorRun};
@@ -34,7 +34,7 @@ impl Executed {
         self.lost.is_none() && self.run.exit_code == Some(0) && self.transcript.as_ref().is_none_or(finished)
     }
 
-    /// Whether it used up its turns before it was done.
+    /// Returns whether it used up its turns before it was done.
     pub(super) fn is_out_of_turns(&self) -> bool {
         self.transcript.as_ref().is_some_and(|told| told.ended == ExecutorEnd::OutOfTurns)
     }
@@ -102,7 +102,7 @@ impl Driver<'_> {
     }
 }
 
-/// An argument with `{feedback}` and `{task}` filled in. What is filled in is not looked at again.
+/// Returns an argument with `{feedback}` and `{task}` filled in. Inserted text is not expanded again.
 fn filled(argument: &str, feedback: &str, task: &str) -> String {
     let parts = argument.split("{feedback}").map(|part| part.replace("{task}", task));
     parts.collect::<Vec<_>>().join(feedback)

@@ -1,19 +1,17 @@
-//! `[progress] file`: what reviews came to, appended for people and agents to read. It is never read back.
+//! Appends the results of reviews to the file of `[progress]`, for people and agents. `gate` never reads the file.
 
 use super::review;
 use crate::error::Error;
 use crate::record::Record;
 use crate::text::clean_line;
 use crate::verdict::Level;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::path::Path;
 
 const SUGGESTIONS: &str = "## Review Suggestions";
 /// The most findings of a review that are listed.
 const MAX_FINDINGS: usize = 3;
 
-/// Appends what the reviews of an attempt came to. `action` says what follows.
+/// Appends the results of the reviews of an attempt. `action` says what follows.
 pub(super) fn review(path: &Path, task: &str, iteration: u32, record: &Record, action: &str) -> Result<(), Error> {
     let reviews = review::reviews(record);
     let mut text = String::new();
@@ -47,17 +45,7 @@ pub(super) fn suggestions(path: &Path, suggestions: &[String]) -> Result<(), Err
 }
 
 fn append(path: &Path, text: &str) -> Result<(), Error> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let cannot =
-        |error| Error::host(format_args!("cannot write the progress file `{}`", path.display())).because(error);
-    if path.is_symlink() {
-        return Err(Error::host(format_args!(
-            "the progress file `{}` is a link, which is not followed",
-            path.display()
-        )));
-    }
-    let mut file: File = OpenOptions::new().append(true).create(true).open(path).map_err(cannot)?;
-    file.write_all(text.as_bytes()).map_err(cannot)
+    crate::session::append_progress(path, text).map_err(|error| {
+        Error::host(format_args!("cannot write the progress file `{}`", path.display())).because(error)
+    })
 }

@@ -1,4 +1,4 @@
-//! What a loop came to: the one result, as [`crate::record::Record`] is that of a run.
+//! The record of a loop, its one result, like [`crate::record::Record`] for a run.
 
 use crate::record::{Mark, PolicyRecord, Record, TaskRecord};
 use crate::submission::Printed;
@@ -31,7 +31,7 @@ pub enum State {
 }
 
 impl State {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// The exit code of `gate loop`.
+    /// Returns the exit code of `gate loop`.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Completed => 0,
@@ -154,8 +154,8 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl LoopRecord {
-    /// Whether the gate passed, and the pass rests on nothing but passes: only then is the work committed. A pass that is
-    /// merely weak, because a reviewer had concerns or was not entirely sure, is one.
+    /// Returns whether the gate passed without a relaxation, so that the work may be committed. A pass that is only weak,
+    /// because a reviewer had concerns or was not entirely sure, may be committed too.
     pub fn may_be_committed(&self) -> bool {
         let is_plain = |record: &Record| record.marks.iter().all(|mark| *mark == Mark::Weak);
         let passed = self.record.as_ref().is_some_and(|record| record.status == Status::Pass && is_plain(record));
@@ -256,7 +256,7 @@ pub struct AttemptRecord {
 }
 
 impl AttemptRecord {
-    /// The class of the failure, as a word.
+    /// Returns the class of the failure, as a word.
     pub fn class_word(&self) -> &str {
         self.class.as_ref().map_or("", Class::as_str)
     }
@@ -299,7 +299,7 @@ pub struct ExecutorRun {
 }
 
 impl ExecutorRun {
-    /// How it ended, in words.
+    /// Returns how it ended, in words.
     pub(super) fn ending(&self, limit: Duration) -> String {
         match (self.outcome.as_str(), self.exit_code, self.signal) {
             ("interrupted", ..) => "was interrupted".to_owned(),
@@ -331,12 +331,12 @@ impl LoopEnd {
         Self { state, why: why.into(), budget: budget.map(str::to_owned), ..Self::default() }
     }
 
-    /// A person is needed.
+    /// Returns an end that needs a person.
     pub(super) fn escalated(state: State, trigger: &str, why: impl Into<String>) -> Self {
         Self { trigger: Some(trigger.to_owned()), ..Self::new(state, why, Some(trigger)) }
     }
 
-    /// It completes without a pass of everything, because a setting says so.
+    /// Returns a completion with warnings, which a setting allows although not everything passed.
     pub(super) fn with_warnings(why: impl Into<String>, by: &str, warnings: Vec<String>) -> Self {
         Self { warnings, ..Self::new(State::Completed, why, Some(by)) }
     }

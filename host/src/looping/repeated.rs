@@ -1,4 +1,4 @@
-//! Whether something was done, and whether an attempt failed exactly as the one before it.
+//! Detects whether an attempt changed anything, and whether it failed exactly like the previous one.
 
 use crate::changes::{self, Needs, Selection};
 use crate::environment::Environment;
@@ -14,8 +14,8 @@ use std::path::Path;
 /// The most bytes of a file that are looked at.
 const MAX_READ: u64 = 256 << 20;
 
-/// The digest of everything that differs from the base, but for files that the loop writes itself. `None` where it cannot be
-/// told, which counts as something done.
+/// Returns the digest of everything that differs from the base, except files that the loop writes itself. `None` if it
+/// cannot be computed, which counts as a change.
 pub(super) fn tree(
     folder: &Path,
     selection: &Selection,
@@ -49,8 +49,8 @@ pub(super) fn tree(
     Some(hex(&tree.finalize()))
 }
 
-/// The digest of what was wrong: what was found, the classes, and what commands that failed printed, without the numbers in
-/// it, which may be times and lines.
+/// Returns the digest of a failure: the findings, the classes, and the output of failed commands without numbers, which may
+/// be times and lines.
 pub(super) fn failure(record: &Record) -> String {
     let mut digest = Sha256::new();
     digest.update(failure_digest(record));
@@ -64,7 +64,7 @@ pub(super) fn failure(record: &Record) -> String {
     format!("sha256:{}", hex(&digest.finalize()))
 }
 
-/// The same for an executor that failed.
+/// Returns the digest of the failure of an executor.
 pub(super) fn executor_failure(outcome: &str, exit_code: Option<i32>, printed: &str) -> String {
     let text = format!("{outcome} {exit_code:?} {}", without_numbers(printed));
     format!("sha256:{}", hex(&Sha256::digest(text)))

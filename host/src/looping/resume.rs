@@ -1,7 +1,7 @@
-//! A loop that was cut off, read back from the ledger: how far it came, and what is still to be done.
+//! Reads an interrupted loop back from the ledger, to continue it.
 //!
-//! Every step is noted before it begins and when it has ended. What was begun and not ended counts as an attempt, and never
-//! as a pass. What was judged counts only if the work is still what was judged.
+//! Every step is recorded before it begins and when it has ended. A step that began and did not end counts as an attempt,
+//! and never as a pass. A verdict counts only if the work has not changed since.
 
 use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopEnd};
 use crate::error::Error;
@@ -38,8 +38,8 @@ pub struct InterruptedLoop {
     pub is_latest: bool,
 }
 
-/// The tasks of a plan that are open, in order: neither marked as done in the plan nor passed, by the ledger, under the same
-/// title.
+/// Returns the open tasks of a plan in order: those that are neither marked as done in the plan nor passed, according to
+/// the ledger, under the same title.
 pub fn open_tasks(
     ledger: Option<&dyn Ledger>,
     project: &Project,
@@ -68,7 +68,7 @@ pub fn open_tasks(
     Ok(open)
 }
 
-/// The loops of a project that began and did not end, oldest first.
+/// Returns the loops of a project that began and did not end, oldest first.
 pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<InterruptedLoop>, Error> {
     let kinds = [EntryKind::StepStarted, EntryKind::StepEnded, EntryKind::Note];
     let mut loops: BTreeMap<String, InterruptedLoop> = BTreeMap::new();
@@ -266,7 +266,7 @@ impl Reached {
         if self.plan == pinned.plan().digest() && self.policy == pinned.policy() {
             return Ok(());
         }
-        Err(Error::host("the gate is not the one that the loop began with, so it cannot be resumed")
-            .hint("restore gate.toml and everything that it names, or begin another loop".to_owned()))
+        Err(Error::host("the gate differs from the one that the loop began with, so the loop cannot be resumed")
+            .hint("restore gate.toml and everything that it names, or start another loop".to_owned()))
     }
 }

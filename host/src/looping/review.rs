@@ -1,4 +1,4 @@
-//! What a reviewer found: what goes back to the executor as tasks of their own, and what is not for the executor at all.
+//! Sorts the findings of reviewers: fix tasks for the executor, and findings that the executor cannot fix.
 
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
@@ -12,7 +12,7 @@ const MAX_TASKS: usize = 5;
 /// The most findings that are listed.
 const MAX_LISTED: usize = 50;
 
-/// The findings that keep a gate from passing.
+/// Returns the findings because of which a gate did not pass.
 fn faults(record: &Record) -> impl Iterator<Item = (&Node, &Finding)> {
     let failed =
         record.checks().filter(|node| !node.shadow && matches!(node.outcome, Outcome::Fail | Outcome::Abstain));
@@ -22,7 +22,7 @@ fn faults(record: &Record) -> impl Iterator<Item = (&Node, &Finding)> {
     })
 }
 
-/// The findings that the work cannot repair, where there are no others: nothing is left for the executor to do.
+/// Returns the findings that the work cannot fix, if there are no others: nothing is left for the executor to do.
 pub(super) fn suggestions(record: &Record) -> Vec<String> {
     let all_found = record
         .checks()
@@ -34,12 +34,12 @@ pub(super) fn suggestions(record: &Record) -> Vec<String> {
     faults(record).take(MAX_LISTED).map(|(_, finding)| line(finding)).collect()
 }
 
-/// Everything that keeps a gate from passing, a line each.
+/// Returns everything because of which a gate did not pass, one line each.
 pub(super) fn outstanding(record: &Record) -> Vec<String> {
     faults(record).take(MAX_LISTED).map(|(_, finding)| line(finding)).collect()
 }
 
-/// The tasks that repair what a reviewer rejected, numbered from `first`.
+/// Returns tasks that fix the findings of a reviewer, numbered from `first`.
 pub(super) fn fix_tasks(task: Option<&Task>, record: &Record, first: u32) -> Vec<String> {
     let Some(task) = task.filter(|task| !task.id.is_empty()) else { return Vec::new() };
     let rejected = |node: &Node| node.class == Some(Class::ReviewRejection);
@@ -52,7 +52,7 @@ pub(super) fn fix_tasks(task: Option<&Task>, record: &Record, first: u32) -> Vec
         .collect()
 }
 
-/// The reviews of a run: of each its name, whether it passed, and what it found.
+/// Returns the reviews of a run, and whether each passed.
 pub(super) fn reviews(record: &Record) -> Vec<(&Node, bool)> {
     let is_review = |node: &&Node| {
         let name = node.verifier.as_ref().map_or("", |verifier| verifier.name.as_str());
@@ -64,12 +64,12 @@ pub(super) fn reviews(record: &Record) -> Vec<(&Node, bool)> {
     ran.filter(|node| node.outcome.status().is_some()).map(|node| (node, node.outcome == Outcome::Pass)).collect()
 }
 
-/// The next task for which a review that was skipped will run.
+/// Returns the next task for which a skipped review will run.
 pub(super) fn next_review(record: &Record) -> Option<u32> {
     record.gate.walk().filter(|node| node.outcome == Outcome::Skipped).filter_map(|node| node.next_due).min()
 }
 
-/// A finding in one line.
+/// Returns a finding in one line.
 pub(super) fn line(finding: &Finding) -> String {
     let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     let hint = finding.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Several independent loops over the same task, each in a copy of the work: only what most of them agree on is taken over.
+//! Runs several independent loops on the same task, each in a copy of the work, and keeps the result of the majority.
 
 use super::record::{IndependentRun, LoopEnd, LoopRecord, State};
 use super::{Driver, LoopRequest, repeated};
@@ -26,7 +26,7 @@ pub fn run_independently(
         return Err(Error::usage(format_args!("expected from 2 to {MOST_RUNS} runs, found {runs}")));
     }
     if wanted.commit || wanted.insert_fix_tasks.is_some() {
-        return Err(Error::usage("several runs are compared, so none of them commits or inserts tasks"));
+        return Err(Error::usage("with several runs, none of them can commit or insert tasks"));
     }
     let (driver, reached) = Driver::new(host, wanted, observer)?;
     // A loop that was cut off compares all runs again: none of them has touched the work.
@@ -49,7 +49,7 @@ impl Driver<'_> {
             wanted.request.ledger = LedgerUse::Off;
             let done = super::run(self.host, wanted, self.emitter.forwarding())?;
             if done.plan != record.plan {
-                return Err(Error::host("the gate is another one in a copy of the work")
+                return Err(Error::host("the gate in a copy of the work differs from the gate in the work")
                     .hint("commit gate.toml and everything that it names, or stop ignoring it".to_owned()));
             }
             let tree = repeated::tree(copy.root(), selection, &BTreeSet::new(), environment);
@@ -67,12 +67,12 @@ impl Driver<'_> {
         let wins =
             |done: &LoopRecord, found: &Option<String>| done.state == State::Completed && found.as_ref() == Some(&tree);
         let Some((copy, done, _)) = copies.iter().find(|(_, done, found)| wins(done, found)) else {
-            return Ok(LoopEnd::escalated(State::Escalated, "divergence", "the runs came to no common result"));
+            return Ok(LoopEnd::escalated(State::Escalated, "divergence", "no result has a majority of the runs"));
         };
         take_over(copy.root(), &root, self.base(), environment)?;
         let judged = done.record.as_ref().and_then(|judged| judged.tree.clone());
         if judged.is_none() || judged != session::digest_of(folder, selection, environment)?.0 {
-            return Err(Error::host("the files that were taken over differ from those that were judged"));
+            return Err(Error::host("the copied files differ from those that were checked"));
         }
         if let Some(judged) = &done.record {
             self.entries.run(judged)?;
@@ -84,7 +84,7 @@ impl Driver<'_> {
     }
 }
 
-/// The result of more than half of the runs.
+/// Returns the result of more than half of the runs.
 fn agreed(runs: &[IndependentRun]) -> Result<String, LoopEnd> {
     let mut votes: BTreeMap<&String, usize> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.state == State::Completed) {
@@ -99,7 +99,7 @@ fn agreed(runs: &[IndependentRun]) -> Result<String, LoopEnd> {
     if *most * 2 > runs.len() {
         return Ok((*tree).clone());
     }
-    let why = format!("{most} of {} runs agree at most, and {} came to other results", runs.len(), runs.len() - most);
+    let why = format!("at most {most} of {} runs agree, and {} had other results", runs.len(), runs.len() - most);
     Err(LoopEnd::escalated(State::Escalated, "divergence", why))
 }
 
@@ -115,7 +115,7 @@ fn take_over(copy: &Path, work: &Path, base: &str, environment: &Environment) ->
     }
     for path in paths {
         let (from, to) = (copy.join(&path), work.join(&path));
-        let cannot = |error| Error::host(format_args!("cannot take over `{path}`")).because(error);
+        let cannot = |error| Error::host(format_args!("cannot copy `{path}` into the work")).because(error);
         if to.symlink_metadata().is_ok_and(|about| !about.is_dir()) {
             fs::remove_file(&to).map_err(cannot)?;
         }

@@ -1,4 +1,4 @@
-//! What a loop writes into the work itself: tasks that repair what a reviewer found, the progress file, the commit.
+//! Writes into the work itself: fix tasks, the progress file, the commit.
 
 use super::attempt::Done;
 use super::record::{LoopEnd, LoopRecord, State};
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 
 impl Driver<'_> {
-    /// The tasks that repair what a reviewer rejected; also inserted into the plan where the caller names one.
+    /// Returns tasks that fix the findings of a reviewer. Also inserts them into the plan that the caller names.
     pub(super) fn fix_tasks(&self, record: &LoopRecord, done: &Done) -> Result<Vec<String>, Error> {
         let (Some(task), Some(judged)) = (&self.request.submission.task, &done.record) else { return Ok(Vec::new()) };
         let earlier = record.attempts.iter().map(|attempt| attempt.fix_tasks.len()).sum::<usize>();
@@ -42,8 +42,8 @@ impl Driver<'_> {
         Ok(tasks)
     }
 
-    /// Tells what the reviews of an attempt came to, where a file for that is configured.
-    pub(super) fn tell_progress(&self, done: &Done, ended: Option<&LoopEnd>) -> Result<(), Error> {
+    /// Appends the reviews of an attempt to the progress file, if one is configured.
+    pub(super) fn append_progress(&self, done: &Done, ended: Option<&LoopEnd>) -> Result<(), Error> {
         let (Some(file), Some(judged)) = (self.progress_file(), &done.record) else { return Ok(()) };
         let task = self.request.submission.task.as_ref();
         let index = task.and_then(|task| task.index).map(|index| index.to_string());
@@ -80,9 +80,9 @@ impl Driver<'_> {
             crate::session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment)?.0;
         let own = self.own_files();
         if own.is_empty() && there != judged.and_then(|record| record.tree.clone()) {
-            return Err(Error::host("the work changed after it was judged, and was not committed"));
+            return Err(Error::host("the work changed after it was checked, so it was not committed"));
         }
-        let tree = self.tree().ok_or_else(|| Error::host("the work cannot be read any more"))?;
+        let tree = self.tree().ok_or_else(|| Error::host("the work can no longer be read"))?;
         let commit = commit::commit(&self.request, self.base(), &tree, &message, &own)?;
         self.entries.commit(&commit)?;
         Ok(commit)

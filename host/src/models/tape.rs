@@ -6,14 +6,15 @@
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply};
 use crate::config::{Api, ModelConfig};
+use crate::tape_files::TapeFiles;
 use crate::text::clean_line;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,18 +66,16 @@ pub enum BadModelTape {
 impl ModelTape {
     /// Creates a file to record to. An existing file is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadModelTape> {
-        Ok(Self::Record(ModelRecorder(vec![create(path)?])))
+        Ok(Self::Record(ModelRecorder(create(path)?)))
     }
 
     /// Returns the same tape, whose exchanges are also written to this new file.
     pub(crate) fn copied_to(&self, path: &Path) -> Result<Self, BadModelTape> {
         let copy = create(path)?;
         Ok(match self {
-            Self::Record(ModelRecorder(files)) => {
-                Self::Record(ModelRecorder(files.iter().cloned().chain([copy]).collect()))
-            }
+            Self::Record(ModelRecorder(files)) => Self::Record(ModelRecorder(files.and(copy))),
             Self::Replay(ModelPlayer { answers, .. }) => {
-                Self::Replay(ModelPlayer { answers: Arc::clone(answers), copy: ModelRecorder(vec![copy]) })
+                Self::Replay(ModelPlayer { answers: Arc::clone(answers), copy: ModelRecorder(copy) })
             }
         })
     }
@@ -106,16 +105,11 @@ impl ModelTape {
 }
 
 /// Creates a file that only its owner can read, because it contains the content under review.
-fn create(path: &Path) -> Result<Arc<Mutex<File>>, BadModelTape> {
-    let mut options = OpenOptions::new();
-    options.append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Ok(file) => Ok(Arc::new(Mutex::new(file))),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadModelTape::Exists(path.to_owned())),
-        Err(source) => Err(BadModelTape::Unusable { path: path.to_owned(), source }),
-    }
+fn create(path: &Path) -> Result<TapeFiles, BadModelTape> {
+    TapeFiles::create(path).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => BadModelTape::Exists(path.to_owned()),
+        _ => BadModelTape::Unusable { path: path.to_owned(), source },
+    })
 }
 
 /// One line of a tape.
@@ -192,7 +186,7 @@ fn read(line: &str) -> Result<(TapeKey, RecordedAnswer), String> {
 
 /// Writes exchanges to every one of these files.
 #[derive(Debug, Default)]
-pub struct ModelRecorder(Vec<Arc<Mutex<File>>>);
+pub struct ModelRecorder(TapeFiles);
 
 impl ModelRecorder {
     /// Records an exchange. If it cannot be written, there is no answer, because the tape could not repeat the run.
@@ -213,13 +207,7 @@ impl ModelRecorder {
             answer: came.as_ref().ok().cloned(),
             no_answer: came.as_ref().err().cloned(),
         };
-        let written = serde_json::to_string(&exchange).map_err(io::Error::from).and_then(|mut line| {
-            line.push('\n');
-            self.0.iter().map(|file| file.lock()).try_for_each(|mut file| {
-                file.write_all(line.as_bytes())?;
-                file.sync_data()
-            })
-        });
+        let written = self.0.append(&exchange).and_then(|()| self.0.sync());
         written.map_err(|error| NoAnswer::Unreachable(format!("cannot write to the recording: {error}")))?;
         came
     }

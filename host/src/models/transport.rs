@@ -130,8 +130,8 @@ fn understood(
             Some(variable) => unreachable(format!("HTTP {status}: the server rejected the key in `{variable}`")),
             None => unreachable(format!("HTTP {status}: a key is needed; set `key_env`")),
         },
-        408 | 429 | 500..=599 => Again(format!("HTTP {status}{}", said(&response.body)), response.retry_after),
-        _ => unreachable(format!("HTTP {status}{}", said(&response.body))),
+        408 | 429 | 500..=599 => Again(format!("HTTP {status}{}", error_message(&response.body)), response.retry_after),
+        _ => unreachable(format!("HTTP {status}{}", error_message(&response.body))),
     }
 }
 
@@ -151,7 +151,7 @@ fn read(model: &ModelConfig, body: &[u8]) -> Result<Reply, NoAnswer> {
 }
 
 /// Returns the error message of a response, in the format that both APIs use.
-fn said(body: &[u8]) -> String {
+fn error_message(body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = body["error"]["message"].as_str().or_else(|| body["error"].as_str()).unwrap_or_default();
     if message.is_empty() { String::new() } else { format!(": {}", clean_line(message, 200)) }

@@ -11,9 +11,11 @@ pub const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
 /// The prefix of field names that only `gate` writes.
 const OWN: &str = "urn:gatehost:attestation:v1";
 
-/// Returns the statement of a run; `None` if the checked tree is unknown. The predicate has no error: everything but a pass
-/// is `FAILED`, and the status has the details.
-pub fn of_run(record: &Record, entry: &Entry) -> Option<Value> {
+/// Returns the statement of a run; `None` if the checked tree is unknown. `commits` are the commits that contain exactly the
+/// checked change. The predicate has no error: everything but a pass is `FAILED`, and the status has the details.
+///
+/// The base commit is no subject: consumers match subjects by their digests, and the run says nothing about the base.
+pub fn of_run(record: &Record, entry: &Entry, commits: &[String]) -> Option<Value> {
     let tree = record.tree.as_ref()?.strip_prefix("sha256:")?;
     let result = match record.status {
         Status::Pass if record.marks.contains(&Mark::Weak) => "WARNED",
@@ -38,9 +40,7 @@ pub fn of_run(record: &Record, entry: &Entry) -> Option<Value> {
         }
     }
     let mut subject = vec![json!({ "name": "change", "digest": { "sha256": tree } })];
-    if let Some(base) = &record.base {
-        subject.push(json!({ "name": "base", "digest": { "gitCommit": base } }));
-    }
+    subject.extend(commits.iter().map(|commit| json!({ "name": "commit", "digest": { "gitCommit": commit } })));
     Some(json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": subject,
@@ -55,6 +55,7 @@ pub fn of_run(record: &Record, entry: &Entry) -> Option<Value> {
             (format!("{OWN}:status")): record.status,
             (format!("{OWN}:marks")): record.marks,
             (format!("{OWN}:started")): record.started,
+            (format!("{OWN}:base")): record.base,
             (format!("{OWN}:host")): record.host,
             (format!("{OWN}:ledger")): { "seq": entry.seq, "hash": entry.hash },
         },
@@ -75,6 +76,7 @@ mod tests {
         let mut record = Record::of(Node::new("g", NodeKind::All, status.into()));
         record.tree = Some(format!("sha256:{}", "0".repeat(64)));
         record.plan = format!("sha256:{}", "1".repeat(64));
+        record.base = Some("ba5e".to_owned());
         let entry = Entry {
             seq: 7,
             at: String::new(),
@@ -85,7 +87,7 @@ mod tests {
             hash: Hash::ZERO,
             body: Vec::new(),
         };
-        of_run(&record, &entry).expect("a statement")
+        of_run(&record, &entry, &["c0ffee".to_owned()]).expect("a statement")
     }
 
     #[test]
@@ -103,5 +105,8 @@ mod tests {
         assert_eq!(statement["subject"][0]["digest"]["sha256"], "0".repeat(64));
         assert_eq!(statement["predicate"]["configuration"][0]["digest"]["sha256"], "1".repeat(64));
         assert_eq!(statement["predicateType"], PREDICATE);
+        assert_eq!(statement["subject"][1]["digest"]["gitCommit"], "c0ffee");
+        assert_eq!(statement["subject"].as_array().map(Vec::len), Some(2), "the base was not checked");
+        assert_eq!(statement["predicate"]["urn:gatehost:attestation:v1:base"], "ba5e");
     }
 }

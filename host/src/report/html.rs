@@ -68,14 +68,14 @@ fn e(text: &str) -> Escaped<'_> {
     Escaped(text)
 }
 
-/// Write a page about one record.
+/// Writes a page about one record.
 pub(super) fn of_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let run = PageRun { record: record.clone(), entry: None, hash: String::new(), commit: None, overridden: None };
     let title = format!("gate {}", record.gate.name);
     html(out, &Page { title, runs: vec![run], ..Page::default() })
 }
 
-/// Write a page.
+/// Writes a page.
 pub fn html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     let title = e(&page.title);
     write!(
@@ -108,7 +108,7 @@ pub fn html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     writeln!(out, "</body>\n</html>")
 }
 
-/// The class of colours of an outcome.
+/// Returns the class of colours of an outcome.
 fn colour(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "pass",
@@ -143,7 +143,7 @@ fn totals(out: &mut dyn Write, runs: &[PageRun]) -> io::Result<()> {
     writeln!(out, "</ul>")
 }
 
-/// A bar for each run, oldest first: its height is how long it took.
+/// Writes a bar for each run, oldest first. Its height is the duration.
 fn timeline(out: &mut dyn Write, runs: &[PageRun]) -> io::Result<()> {
     let shown: Vec<&PageRun> = runs.iter().take(MOST_ON_TIMELINE).rev().collect();
     let (width, height, foot) = (960.0, 120.0, 18.0);
@@ -331,7 +331,7 @@ fn findings(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the time went: a bar for each check that ran.
+/// Writes a bar for each check that ran, by its duration.
 fn bars(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let whole = record.duration.as_secs_f64().max(f64::MIN_POSITIVE);
     let ran: Vec<&Node> = record.checks().filter(|check| check.started.is_some()).collect();

@@ -39,13 +39,13 @@ pub fn human(out: &mut dyn Write, record: &Record, style: Style) -> io::Result<(
     lines.conclusion(record)
 }
 
-/// How wide the shown names of a member and of those below it are, each with its indentation.
+/// Returns the greatest width of the shown names of a member and its members, with their indentation.
 fn widest(node: &Node, style: Style) -> usize {
     let below = node.children.iter().map(|child| 2 + widest(child, style)).max().unwrap_or(0);
     if is_shown(node, style) { below.max(node.name.chars().count()) } else { below }
 }
 
-/// What had nothing to do is counted at the end: a list of all the languages that are not there helps nobody.
+/// Returns whether a member is shown. Members that had nothing to do are only counted at the end.
 fn is_shown(node: &Node, style: Style) -> bool {
     let idle = node.skipped == Some(SkipReason::NoFile) && !style.verbose;
     !idle && (!style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped | Outcome::NotApplicable))
@@ -81,7 +81,7 @@ impl Lines<'_> {
         }
         let Some(verdict) = &node.verdict else { return Ok(()) };
         if self.style.verbose {
-            node.models.iter().try_for_each(|used| self.text(4, &asked(used)))?;
+            node.models.iter().try_for_each(|used| self.text(4, &model_use(used)))?;
         }
         if let Some(failure) = &verdict.error {
             self.failure(4, failure)?;
@@ -137,7 +137,7 @@ impl Lines<'_> {
         }
     }
 
-    /// A text of possibly several lines, each indented.
+    /// Writes a text of one or more lines, each indented.
     fn text(&mut self, indent: usize, text: &str) -> io::Result<()> {
         let indent = " ".repeat(indent);
         for (number, line) in text.lines().enumerate() {
@@ -196,8 +196,8 @@ impl Lines<'_> {
     }
 }
 
-/// Which model was asked, and what that took.
-fn asked(used: &ModelUse) -> String {
+/// Returns the name of the model that was asked, and its tokens and time.
+fn model_use(used: &ModelUse) -> String {
     let mut text = format!("asked `{}`", used.name);
     if let Some(model) = &used.model {
         text += &format!(" ({model})");
@@ -216,7 +216,7 @@ fn asked(used: &ModelUse) -> String {
     text + &format!("; {}", duration(used.duration))
 }
 
-/// What stands behind a member's name.
+/// Returns the text after a member's name.
 fn detail(node: &Node, verbose: bool) -> String {
     let mut parts = Vec::new();
     match (node.files.as_ref().map(Vec::len), node.outcome) {
@@ -249,7 +249,7 @@ fn detail(node: &Node, verbose: bool) -> String {
     parts.join("; ")
 }
 
-/// What was run, and what came of it.
+/// Returns the command that was run, and how it ended.
 fn ran(command: &CommandEvidence) -> String {
     let time = duration(Duration::from_millis(command.duration_ms));
     let argv = clean_line(&command.line(), 200);

@@ -82,7 +82,7 @@ fn case(out: &mut dyn Write, record: &Record, case: &Member<'_>) -> io::Result<(
     )
 }
 
-/// The findings, a line each.
+/// Returns the findings, one line each.
 fn details(case: &Member<'_>) -> String {
     let lines = case.findings().map(|finding| {
         let place = finding.place.as_ref().map_or(String::new(), |place| format!("{place}: "));
@@ -100,7 +100,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.3}", duration.as_secs_f64())
 }
 
-/// Text as XML 1.0 can hold it, in an element or an attribute.
+/// Escapes text for an element or an attribute of XML 1.0.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -68,7 +68,7 @@ pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     Ok(())
 }
 
-/// Text in a code span that it cannot end, as a table's cell can hold it.
+/// Returns text in a code span for the cell of a table. The text cannot end the span.
 fn code(text: &str) -> String {
     let text = clean_line(text, MAX_TEXT).replace('|', "\\|");
     let text = text.trim();

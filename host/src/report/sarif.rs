@@ -16,7 +16,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 
 /// Writes the report.
 pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
-    let mut rules = Rules::default();
+    let mut rules = RuleIndex::default();
     let mut results = Vec::new();
     let mut notifications = Vec::new();
     for member in view::checks(record) {
@@ -95,13 +95,13 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
 
 /// The rules of the results, each once.
 #[derive(Default)]
-struct Rules {
+struct RuleIndex {
     list: Vec<Value>,
     index: BTreeMap<String, usize>,
 }
 
-impl Rules {
-    /// The number of a rule; it is added where it is new.
+impl RuleIndex {
+    /// Returns the number of a rule, and adds the rule if it is new.
     fn number(&mut self, id: &str, known: Option<&Rule>) -> usize {
         let list = &mut self.list;
         *self.index.entry(id.to_owned()).or_insert_with(|| {
@@ -122,7 +122,7 @@ impl Rules {
     }
 }
 
-fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut Rules) -> Value {
+fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut RuleIndex) -> Value {
     let id = member.rule(&finding.code);
     let known = member.node.rules.iter().find(|rule| rule.code == finding.code);
     let kind = match member.node.outcome {
@@ -168,8 +168,8 @@ fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut R
     result
 }
 
-/// A member that blocks and has no finding of its own that says why.
-fn unexplained(record: &Record, member: &Member<'_>, rules: &mut Rules) -> Value {
+/// Returns the result for a member that blocks without a finding that says why.
+fn unexplained(record: &Record, member: &Member<'_>, rules: &mut RuleIndex) -> Value {
     let (code, kind, level) = match member.node.outcome {
         Outcome::Abstain => ("no-judgement", "open", "none"),
         _ => ("failed", "fail", "error"),
@@ -210,7 +210,7 @@ fn artifact(path: &str) -> Value {
     json!({ "uri": uri(path), "uriBaseId": "SRCROOT" })
 }
 
-/// A relative path as a URI reference: everything escaped that has a meaning there.
+/// Returns a relative path as a URI reference, with special characters escaped.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -119,6 +119,22 @@ fn every_format_of_every_kind_is_as_expected() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Reports for machines place what has no place of its own in a file that exists.
+#[test]
+fn what_has_no_place_is_placed_in_the_configuration() {
+    for (source, name, expected) in [
+        ("file", "gate.toml", "gate.toml"),
+        ("file", "/elsewhere/gate.toml", "."),
+        ("base", "gate.toml of `main`", "gate.toml"),
+        ("base", "a of `b`/gate.toml of `57c103e`", "a of `b`/gate.toml"),
+        ("default", "the default gate", "."),
+    ] {
+        let policy = PolicyRecord { source: source.to_owned(), name: name.to_owned(), ..PolicyRecord::default() };
+        let record = Record { policy, ..records().remove(0).1 };
+        assert_eq!(super::view::fallback_path(&record), expected, "{source} {name}");
+    }
+}
+
 #[test]
 fn every_format_has_one_name() {
     for (name, format, _) in Format::ALL {

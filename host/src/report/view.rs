@@ -1,7 +1,7 @@
-//! What all machine formats need to know about a member: its path in the gate, and whether it decided.
+//! The view of a member that all machine formats share: its path in the gate, and whether it decided.
 //!
-//! A check that failed below a gate that passed (a branch of `any`, a minority of a vote, a check in shadow) is shown, but
-//! must not turn a build red; and a gate that did not pass must turn it red, even if no single check did.
+//! A check that failed below a gate that passed (a branch of `any`, a minority of a vote, a check in shadow mode) is shown,
+//! but must not turn a build red. A gate that did not pass must turn it red, even if no single check did.
 
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
@@ -17,34 +17,34 @@ pub(super) struct Member<'r> {
 }
 
 impl<'r> Member<'r> {
-    /// Whether it is one of the reasons why the gate did not pass.
+    /// Returns whether it is one of the reasons why the gate did not pass.
     pub(super) fn blocks(&self) -> bool {
         self.moot.is_none() && is_blocking(self.node.outcome)
     }
 
-    /// Its findings.
+    /// Returns its findings.
     pub(super) fn findings(&self) -> impl Iterator<Item = &'r Finding> {
         self.node.verdict.iter().flat_map(|verdict| &verdict.findings)
     }
 
-    /// The level that a finding has in the whole: no error where the answer of its check does not count, or where the
-    /// check passed all the same.
+    /// Returns the level of a finding in the whole report. It is not an error if its check does not count or passed
+    /// nevertheless.
     pub(super) fn level(&self, finding: &Finding) -> Level {
         if self.moot.is_some() { Level::Note } else { finding.level }
     }
 
-    /// Whether a person must judge the finding.
+    /// Returns whether a person must decide about the finding.
     pub(super) fn needs_person(&self, finding: &Finding) -> bool {
         finding.category == Category::Manual || self.node.verdict.as_ref().is_some_and(|verdict| verdict.needs_person)
     }
 
-    /// How findings of this member name their rule.
+    /// Returns the rule name for findings of this member.
     pub(super) fn rule(&self, code: &str) -> String {
         let verifier = self.node.verifier.as_ref().map_or("gate", |verifier| verifier.name.as_str());
         format!("{verifier}/{code}")
     }
 
-    /// What it says in one line, whatever it is.
+    /// Returns its summary in one line.
     pub(super) fn summary(&self) -> String {
         let verdict = self.node.verdict.as_ref();
         let error = verdict.and_then(|verdict| verdict.error.as_ref());
@@ -64,22 +64,22 @@ impl<'r> Member<'r> {
     }
 }
 
-/// Every member of the gate, the gate first.
+/// Returns every member of the gate, the gate first.
 pub(super) fn members(record: &Record) -> Vec<Member<'_>> {
     let mut members = Vec::new();
     collect(&record.gate, String::new(), None, &mut members);
     members
 }
 
-/// Every check, in the order of the gate.
+/// Returns every check, in the order of the gate.
 pub(super) fn checks(record: &Record) -> Vec<Member<'_>> {
     let mut members = members(record);
     members.retain(|member| member.node.kind == NodeKind::Check);
     members
 }
 
-/// The members that say in their own name why the gate did not pass: checks, votes without a decision, and gates none of
-/// whose members say it.
+/// Returns the members that explain why the gate did not pass: checks, votes without a decision, and gates without a member
+/// that explains it.
 pub(super) fn blockers(record: &Record) -> Vec<Member<'_>> {
     let members = members(record);
     let blocking: Vec<String> =
@@ -114,15 +114,18 @@ fn is_blocking(outcome: Outcome) -> bool {
     matches!(outcome.status(), Some(Status::Fail | Status::Abstain | Status::Error))
 }
 
-/// What stands for the place of a finding that has none: the configuration, or the folder itself.
+/// Returns the path for a finding without a place: the configuration, or the folder itself.
 pub(super) fn fallback_path(record: &Record) -> &str {
-    match record.policy.source.as_str() {
-        "file" | "base" if !record.policy.name.starts_with(['/', '.']) => &record.policy.name,
+    let name = match record.policy.source.as_str() {
+        "file" => record.policy.name.as_str(),
+        // The name says which commit: "gate.toml of `COMMIT`".
+        "base" => record.policy.name.rsplit_once(" of `").map_or(".", |(file, _)| file),
         _ => ".",
-    }
+    };
+    if name.starts_with(['/', '.']) { "." } else { name }
 }
 
-/// A message and its hint.
+/// Returns a message and its hint.
 pub(super) fn text(finding: &Finding) -> String {
     match &finding.hint {
         Some(hint) => format!("{}\nhint: {hint}", finding.message),

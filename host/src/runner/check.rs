@@ -78,12 +78,12 @@ impl CheckRunner<'_> {
                 if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
-                let told = self.told(check, evidence)?;
-                given = Some(Arc::clone(&told));
+                let prepared = self.prepare(check, evidence)?;
+                given = Some(Arc::clone(&prepared));
                 let verifier = work.verifier()?;
-                let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
+                let answer = self.runtime.check_prepared(verifier, &work.terms(), &prepared).await;
                 let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
-                let mut verdict = no_judgement(verdict, &ran);
+                let mut verdict = error_if_sandbox_failed(verdict, &ran);
                 if check.red_green && verdict.status == Status::Pass {
                     let (commands, base) = (&self.services.commands, self.base.as_ref());
                     let on_base;
@@ -94,7 +94,10 @@ impl CheckRunner<'_> {
                 self.fingerprint(check, &mut verdict);
                 // A file that is not applicable, or that has no answer, was not judged.
                 let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
-                let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
+                let files = counts.then(|| {
+                    let digest = |path: &String| self.handed.sha256(path).unwrap_or_default();
+                    work.paths.iter().map(|path| handed_over(path, digest(path), verdict.status)).collect()
+                });
                 FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
             }
             Shape::File => {
@@ -126,28 +129,21 @@ impl CheckRunner<'_> {
 }
 
 /// Returns the record of a file that a command got as an argument.
-fn handed_over(path: &str, status: Status) -> JudgedFile {
-    JudgedFile {
-        path: path.to_owned(),
-        digest: String::new(),
-        status,
-        cached: false,
-        established: None,
-        reason: String::new(),
-    }
+fn handed_over(path: &str, digest: String, status: Status) -> JudgedFile {
+    JudgedFile { path: path.to_owned(), digest, status, cached: false, established: None, reason: String::new() }
 }
 
 /// Returns an error instead of a failure if a command failed because of the sandbox or a missing dependency, and nothing
 /// else was found: that says nothing about the work.
-fn no_judgement(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
+fn error_if_sandbox_failed(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
     let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
-    let told = ran.iter().find_map(|ran| {
+    let advice = ran.iter().find_map(|ran| {
         let advice = ran.advice.as_ref()?;
         // For example, pytest reports every file that it cannot import, and exits with another code than for failed tests.
         let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != CommandEnding::Exited(1);
         (found <= 1 || nothing_ran).then_some(advice)
     });
-    match told.filter(|_| verdict.status == Status::Fail) {
+    match advice.filter(|_| verdict.status == Status::Fail) {
         Some(advice) => {
             let failure = Failure::new(advice.kind, &advice.what).hint(&advice.hint);
             Verdict { findings: verdict.findings, findings_omitted: verdict.findings_omitted, ..failure.into() }

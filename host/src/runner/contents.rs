@@ -80,7 +80,7 @@ impl Contents {
 
     /// Returns the digests of a file, and its bytes if they are in memory. Reads the file if its digests are unknown. `None`
     /// for a folder.
-    pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<FileContent>, WorkspaceError> {
+    pub(super) fn digests(&self, place: usize, path: &str, max: u64) -> Result<Option<FileContent>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;
         match slot.seen {
@@ -199,7 +199,7 @@ mod tests {
             contents.content(1, "b", 9).expect("readable");
         }
         assert!(contents.confirm(&paths).is_err());
-        assert!(matches!(contents.seen(1, "b", 0), Err(WorkspaceError::TooLarge(1))));
+        assert!(matches!(contents.digests(1, "b", 0), Err(WorkspaceError::TooLarge(1))));
         assert_eq!(contents.marks(), [None; 3], "torn, or too new to prove anything");
     }
 }

@@ -34,7 +34,7 @@ impl Digests {
         store: &Arc<CacheStore>,
         root: &Path,
         paths: &[String],
-        looks: &HashMap<String, FileStat>,
+        stats: &HashMap<String, FileStat>,
     ) -> Option<Self> {
         if paths.len() < MANY || !crate::workspace::keeps_time(root) {
             return None;
@@ -44,10 +44,10 @@ impl Digests {
         let mut known = vec![None; paths.len()];
         each(&kept, paths, |place, _, mark, digest| {
             if let Some(place) = place
-                && let Some(sight) = looks.get(&paths[place])
-                && sight.mark.to_bytes() == mark
+                && let Some(stat) = stats.get(&paths[place])
+                && stat.mark.to_bytes() == mark
             {
-                known[place] = Some((sight.mark, digest, sight.executable));
+                known[place] = Some((stat.mark, digest, stat.executable));
             }
         });
         Some(Self { store: Arc::clone(store), key, kept, known })
@@ -131,15 +131,15 @@ mod tests {
         let paths: Vec<String> = (0..MANY).map(|number| format!("{number:03}")).collect();
         paths.iter().for_each(|path| fs::write(root.join(path), path).expect("a file"));
         let work = Workspace::open(root).expect("a workspace");
-        let looks = || paths.iter().filter_map(|path| Some((path.clone(), work.sight(path)?))).collect();
+        let stats = || paths.iter().filter_map(|path| Some((path.clone(), work.file_stat(path)?))).collect();
         let store = Arc::new(CacheStore::open(&root.join("store")).expect("a store"));
-        assert!(Digests::open(&store, root, &paths[1..], &looks()).is_none(), "few");
-        let Some(digests) = Digests::open(&store, root, &paths, &looks()) else { return };
+        assert!(Digests::open(&store, root, &paths[1..], &stats()).is_none(), "few");
+        let Some(digests) = Digests::open(&store, root, &paths, &stats()) else { return };
         assert!((0..MANY).all(|place| digests.of(place).is_none()));
-        let sights: HashMap<String, FileStat> = looks();
-        let seen: Vec<_> = paths.iter().map(|path| Some((sights[path].mark, [path.len() as u8; 32]))).collect();
+        let file_stats: HashMap<String, FileStat> = stats();
+        let seen: Vec<_> = paths.iter().map(|path| Some((file_stats[path].mark, [path.len() as u8; 32]))).collect();
         digests.keep(&paths, &seen);
-        let again = Digests::open(&store, root, &paths, &looks()).expect("many");
+        let again = Digests::open(&store, root, &paths, &stats()).expect("many");
         assert!(again.of(0).is_none(), "too new to be believed later");
         let mut bytes = Vec::new();
         for (path, seen) in paths.iter().zip(&seen).filter(|(path, _)| *path != "005") {
@@ -148,7 +148,7 @@ mod tests {
         }
         store.put(CacheKind::Stats, &digests.key, &bytes).expect("stored");
         fs::write(root.join("007"), "another").expect("written");
-        let later = Digests::open(&store, root, &paths, &looks()).expect("many");
+        let later = Digests::open(&store, root, &paths, &stats()).expect("many");
         let unknown: Vec<usize> = (0..MANY).filter(|place| later.of(*place).is_none()).collect();
         assert_eq!(unknown, [5, 7]);
         assert_eq!(later.of(3).map(|(_, digest, executable)| (digest, executable)), Some(([3; 32], false)));

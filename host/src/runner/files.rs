@@ -111,7 +111,7 @@ impl FileCheck {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = self.paths.get(index) else { return answers };
             let place = self.places[index];
-            match self.contents.seen(place, path, self.limits.input) {
+            match self.contents.digests(place, path, self.limits.input) {
                 Ok(Some((seen, content))) => match self.judge(place, path, &seen, content).await {
                     Ok((answer, cached)) => {
                         answers.push((index, FileAnswer { answer, digest: Some(seen.digest), cached }));
@@ -122,14 +122,14 @@ impl FileCheck {
                 Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
             }
             self.contents.release(place);
-            self.tell();
+            self.report_progress();
         }
     }
 }
 
 impl FileCheck {
     /// Reports progress, about a hundred times per check.
-    fn tell(&self) {
+    fn report_progress(&self) {
         let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());
         if done == total || done.is_multiple_of((total / 100).max(1)) {
             (self.done)(&self.member, done, total);

@@ -81,7 +81,7 @@ impl RunReads {
         }
     }
 
-    /// Whether everything would be answered as before. Files are read again, whatever their stamps say.
+    /// Returns whether every read would give the same answer as before. Files are read again, whatever their stamps say.
     pub(super) fn are_same(&self, work: &Workspace) -> bool {
         let answers = self.answers.lock();
         answers.len() <= MOST

@@ -35,13 +35,13 @@ impl ReusablePasses {
         self.passes.lock().is_empty()
     }
 
-    /// Whether passes of this check may be reused at all.
+    /// Returns whether passes of this check may be reused at all.
     pub(super) fn apply_to(check: &plan::Check) -> bool {
         let asks_models = check.grants.iter().any(|grant| matches!(grant, Grant::Model(_)));
         check.shape == Shape::Submission && check.flaky.is_none() && !asks_models
     }
 
-    /// The pass of an earlier run, where everything that it depends on is the same.
+    /// Returns the pass of an earlier run, if everything that it depends on is the same.
     pub(super) fn find(
         &self,
         check: &plan::Check,
@@ -73,7 +73,7 @@ impl ReusablePasses {
     }
 }
 
-/// Everything that a pass depends on, but for what was read. Nothing where the digest of the tree is not known.
+/// Returns a key of everything that a pass depends on, except what was read; `None` if the digest of the tree is unknown.
 fn key(check: &plan::Check, given: &PreparedSubmission) -> Option<[u8; blake3::OUT_LEN]> {
     given.submission().tree_digest.as_ref()?;
     let mut key = blake3::Hasher::new();

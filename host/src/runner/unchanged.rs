@@ -5,7 +5,7 @@
 
 use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
-use crate::text::clean_line;
+use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{BadLink, FileKind, FileStamp, StatWalker, Workspace, WorkspaceError};
 use parking_lot::Mutex;
@@ -32,6 +32,8 @@ struct SeenFile {
     /// The stamp from before the file was read; `None` if it would prove nothing.
     mark: Option<FileStamp>,
     digest: FileDigest,
+    /// SHA-256 of the bytes.
+    sha256: [u8; 32],
     size: u64,
     /// Whether the file was checked twice with different bytes.
     torn: bool,
@@ -39,21 +41,27 @@ struct SeenFile {
 
 impl Unchanged {
     /// Stores a file that is checked.
-    pub(super) fn saw(&self, path: &str, mark: Option<FileStamp>, digest: FileDigest, size: u64) {
+    fn store_file(&self, path: &str, file: SeenFile) {
         let mut seen = self.seen.lock();
         match seen.get_mut(path) {
-            Some(before) => before.torn |= before.digest != digest,
+            Some(before) => before.torn |= before.digest != file.digest,
             None => {
-                seen.insert(path.to_owned(), SeenFile { mark, digest, size, torn: false });
+                seen.insert(path.to_owned(), file);
             }
         }
     }
 
+    /// Returns the digest of a stored file, as records have it.
+    pub(super) fn sha256(&self, path: &str) -> Option<String> {
+        self.seen.lock().get(path).map(|seen| format!("sha256:{}", hex(&seen.sha256)))
+    }
+
     /// Stores a file in its current state. A file that cannot be read has no content to store.
-    pub(super) fn look_at(&self, work: &Workspace, path: &str) {
+    pub(super) fn store(&self, work: &Workspace, path: &str) {
         if let Ok(Some((file, mark))) = input(work, path, MAX_SHOWN) {
-            let digest = CachedPasses::input(&file, &Sha256::digest(&file.content));
-            self.saw(path, mark, digest, file.content.len() as u64);
+            let sha256 = Sha256::digest(&file.content);
+            let (digest, size) = (CachedPasses::input(&file, &sha256), file.content.len() as u64);
+            self.store_file(path, SeenFile { mark, digest, sha256: sha256.into(), size, torn: false });
         }
     }
 
@@ -92,13 +100,13 @@ pub(super) fn input(
 ) -> Result<Option<(FileInput, Option<FileStamp>)>, WorkspaceError> {
     let mut file = FileInput::new(path, Vec::new());
     let mut is_direct = true;
-    let read = match work.read_sighted(path, max) {
+    let read = match work.read_with_stat(path, max) {
         Err(WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
             // If one of the folders of the path is a symlink, the path has no target of its own.
             Ok(target) => {
                 file.link_target = work.link_target(path).ok();
                 is_direct = false;
-                work.read_sighted(&target, max)
+                work.read_with_stat(&target, max)
             }
             Err(WorkspaceError::BadLink { how: BadLink::Nowhere, .. }) if work.link_target(path).is_ok() => {
                 file.link_target = work.link_target(path).ok();
@@ -110,9 +118,9 @@ pub(super) fn input(
         other => other,
     };
     match read {
-        Ok((content, sight)) => {
-            let mark = sight.mark.proof().filter(|_| is_direct);
-            Ok(Some((FileInput { content, executable: sight.executable, ..file }, mark)))
+        Ok((content, stat)) => {
+            let mark = stat.mark.proof().filter(|_| is_direct);
+            Ok(Some((FileInput { content, executable: stat.executable, ..file }, mark)))
         }
         // For example a submodule, whose files have their own paths.
         Err(WorkspaceError::WrongKind(FileKind::Directory)) => Ok(None),
@@ -137,7 +145,7 @@ mod tests {
         let work = Workspace::open(root).expect("a workspace");
         let unchanged = Unchanged::default();
         for path in ["a", "b", "link"] {
-            unchanged.look_at(&work, path);
+            unchanged.store(&work, path);
         }
         change(root, &unchanged);
         let confirmed = unchanged.confirm(&work);
@@ -163,7 +171,9 @@ mod tests {
             symlink("b", root.join("link")).expect("a link");
         };
         assert_eq!(told(elsewhere), "changed after it was checked: `link`");
-        let twice = |_: &std::path::Path, unchanged: &Unchanged| unchanged.saw("a", None, [0; 32], 1);
+        let twice = |_: &std::path::Path, unchanged: &Unchanged| {
+            unchanged.store_file("a", SeenFile { mark: None, digest: [0; 32], sha256: [0; 32], size: 1, torn: false });
+        };
         assert_eq!(told(twice), "changed after it was checked: `a`", "judged again with other bytes");
     }
 

@@ -347,7 +347,7 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> CallResult {
     let Sandbox { mut log, wasi, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
-    let (asked, unanswered) = models.map(Asker::into_asked).unwrap_or_default();
+    let (asked, unanswered) = models.map(Asker::into_uses).unwrap_or_default();
     // Whatever the guest concluded: if a model did not answer, the result is an error. Even a failure would not do, because
     // `not` would turn it into a pass.
     let verdict = verdict.and_then(|verdict| unanswered.map_or(Ok(verdict), Err));

@@ -206,7 +206,7 @@ fn permit(import: &str, grants: &Grants) -> Result<(), Failure> {
         },
         package if wasi::is_offered(&format!("{package}/{}", name.interface)) => match name.version {
             Some(version) if !version.starts_with("0.2.") => {
-                Err(unknown(import).hint("this host has WASI 0.2: build it for that, as `wasm32-wasip2` is"))
+                Err(unknown(import).hint("this host supports WASI 0.2: build it for `wasm32-wasip2`, for example"))
             }
             _ => Ok(()),
         },
@@ -275,7 +275,7 @@ mod tests {
 
     #[cfg(feature = "bundled")]
     #[test]
-    fn what_is_cut_off_has_no_anatomy() {
+    fn a_component_that_is_cut_off_has_no_type() {
         let whole = crate::runtime::BUNDLED.iter().find(|bundled| bundled.name == "command").expect("bundled");
         assert_eq!(ComponentType::read(whole.wasm()), Some(whole.component_type()));
         for length in [whole.wasm().len() / 2, whole.wasm().len() - 1, 20] {

@@ -92,7 +92,7 @@ impl Runtime {
     }
 
     /// Returns the imports and exports of a component that may be a verifier.
-    pub fn anatomy_of(&self, source: &ComponentSource) -> Result<ComponentType, Failure> {
+    pub fn read_type(&self, source: &ComponentSource) -> Result<ComponentType, Failure> {
         match source.as_bundled() {
             Some(bundled) => Ok(bundled.component_type()),
             None => self.code(source).map(|(component, _)| self.component_type(&component)),

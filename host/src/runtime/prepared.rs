@@ -35,12 +35,12 @@ impl PreparedSubmission {
         Ok(Self { submission, size, digest: digest.finalize(), given: OnceLock::new() })
     }
 
-    /// The submission.
+    /// Returns the submission.
     pub fn submission(&self) -> &Submission {
         &self.submission
     }
 
-    /// The digest of all of it.
+    /// Returns the digest of the whole submission.
     pub fn digest(&self) -> &blake3::Hash {
         &self.digest
     }

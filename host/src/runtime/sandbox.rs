@@ -74,7 +74,7 @@ pub(super) fn store(
             match sandbox.hostcalls_left.checked_sub(1) {
                 Some(left) => sandbox.hostcalls_left = left,
                 None => {
-                    return Err(GuestEnded::error(ErrorKind::LimitHostcalls, "the guest called the host too often"));
+                    return Err(GuestEnded::error(ErrorKind::LimitHostcalls, "the guest made too many host calls"));
                 }
             }
         }

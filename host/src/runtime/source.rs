@@ -76,7 +76,7 @@ impl ComponentSource {
             None if name.contains(['/', '.']) => Self::from_file_called(&folder.join(name), name),
             None => {
                 let near = nearest(name, bundled::ALL.iter().map(|bundled| bundled.name));
-                let others = "`gate inspect` lists the bundled ones; another is named by its path, such as";
+                let others = "`gate inspect` lists the bundled ones; name any other by its path, such as";
                 let hint = [near.as_deref().unwrap_or_default(), others].join(" ");
                 Err(Failure::new(ErrorKind::LoadUnreadable, format!("there is no bundled verifier `{name}`"))
                     .hint(format!("{} `./{name}.wasm`", hint.trim_start())))
@@ -99,7 +99,7 @@ impl ComponentSource {
             ErrorKind::TrustDigestMismatch,
             format!("the component's digest is {found}; expected {digest}"),
         )
-        .hint("find out why it changed before you use it"))
+        .hint("find out why the component changed before you use it"))
     }
 
     /// Returns the digest: `sha256:` and hexadecimal digits.

@@ -23,8 +23,8 @@ pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Res
 ///
 /// A submission may contain these fields, but `gate` refuses one that contradicts the ledger. The number of an attempt or a
 /// review must be that of the next one, or of the last one, which may be checked again.
-pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submission) -> Result<(), Error> {
-    let Some(task) = said.task.as_mut().filter(|task| !task.id.is_empty()) else { return Ok(()) };
+pub(super) fn apply(ledger: &dyn Ledger, project: &Project, submission: &mut Submission) -> Result<(), Error> {
+    let Some(task) = submission.task.as_mut().filter(|task| !task.id.is_empty()) else { return Ok(()) };
     let history = TaskHistory::read(ledger, project, &task.id)?;
     if history.runs.is_empty() {
         return Ok(());
@@ -32,8 +32,8 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
     let before: Vec<&TaskRecord> = history.records().filter_map(|record| record.task.as_ref()).collect();
     place(&before, task)?;
     let known = history.attempts();
-    match said.attempt {
-        0 => said.attempt = known.saturating_add(1),
+    match submission.attempt {
+        0 => submission.attempt = known.saturating_add(1),
         attempt if attempt == known.max(1) || attempt == known + 1 => {}
         attempt => {
             let what = format!("attempt {attempt} of the task `{}`, but the ledger has {known}", task.id);
@@ -41,20 +41,20 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
         }
     }
     let reviews = history.reviews();
-    match said.review {
+    match submission.review {
         Some(round) if round.number == reviews.max(1) || round.number == reviews + 1 => {}
         Some(round) => {
             let what = format!("review {} of the task `{}`, but the ledger has {reviews}", round.number, task.id);
             return Err(mismatch(&what));
         }
         None if reviews > 0 => {
-            let allowed = said.attempts_allowed.unwrap_or(REVIEWS).max(reviews + 1);
-            said.review = Some(ReviewRound { number: reviews + 1, allowed });
+            let allowed = submission.attempts_allowed.unwrap_or(REVIEWS).max(reviews + 1);
+            submission.review = Some(ReviewRound { number: reviews + 1, allowed });
         }
         None => {}
     }
     if history.records().next().is_some() {
-        said.prior_findings = history.prior_findings();
+        submission.prior_findings = history.prior_findings();
     }
     Ok(())
 }
@@ -93,9 +93,9 @@ fn agree(what: &str, known: Option<String>, now: &mut Option<String>) -> Result<
 pub(super) fn predecessor_unpassed(
     ledger: &dyn Ledger,
     project: &Project,
-    said: &mut Submission,
+    submission: &mut Submission,
 ) -> Result<bool, Error> {
-    let Some(task) = said.task.as_mut() else { return Ok(false) };
+    let Some(task) = submission.task.as_mut() else { return Ok(false) };
     let mut unpassed = !unpassed(ledger, project, &task.depends_on)?.is_empty();
     if let Some(before) = task.index.and_then(|index| index.checked_sub(1)) {
         match history::passed_at(ledger, project, before)? {

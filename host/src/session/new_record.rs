@@ -1,4 +1,5 @@
-//! What a record says besides the result of the gate: the host, the selection, the task and the rules of its findings.
+//! Adds everything to a record besides the result of the gate: the host, the selection, the task and the rules of its
+//! findings.
 
 use crate::changes::Selection;
 use crate::feedback::feedback;

@@ -119,15 +119,7 @@ pub(super) fn find(request: &Request) -> Result<FoundPolicy, Error> {
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
         Policy::Commit(name) => trusted::find(&request.folder, name, &request.environment),
-        Policy::Command(argv) => Ok(FoundPolicy {
-            config: config::of_command(argv),
-            name: "the command line".to_owned(),
-            path: None,
-            folder: request.folder.clone(),
-            origin: PolicyOrigin::Flags,
-            digest: None,
-            trusted: None,
-        }),
+        Policy::Command(argv) => Ok(from_flags(request, config::of_command(argv))),
         Policy::Verifiers { verifiers, settings, grants } => of_verifiers(request, verifiers, settings, grants),
     }
 }
@@ -280,15 +272,20 @@ fn of_verifiers(
         return Err(Error::usage(format_args!("`--grant {other}` needs a declaration in gate.toml"))
             .hint("only `--grant workspace` works without a gate.toml; declare other grants there".to_owned()));
     }
-    Ok(FoundPolicy {
-        config: config::of_verifiers(verifiers, settings, grants),
+    Ok(from_flags(request, config::of_verifiers(verifiers, settings, grants)))
+}
+
+/// Returns the policy that the flags of the caller make.
+fn from_flags(request: &Request, config: Config) -> FoundPolicy {
+    FoundPolicy {
+        config,
         name: "the command line".to_owned(),
         path: None,
         folder: request.folder.clone(),
         origin: PolicyOrigin::Flags,
         digest: None,
         trusted: None,
-    })
+    }
 }
 
 #[cfg(test)]

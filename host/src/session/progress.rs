@@ -17,7 +17,11 @@ const MOST: usize = 3;
 
 /// Appends what a run says about reviews, if it ran or skipped any.
 pub(super) fn append(file: &Path, plan: &Plan, record: &Record, reviews: u32) -> io::Result<()> {
-    let text = text(plan, record, reviews);
+    append_text(file, &text(plan, record, reviews))
+}
+
+/// Appends a text to a progress file.
+pub(crate) fn append_text(file: &Path, text: &str) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
@@ -27,13 +31,13 @@ pub(super) fn append(file: &Path, plan: &Plan, record: &Record, reviews: u32) ->
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let mut file = options.append(true).create(true).custom_flags(flags.cast_signed()).open(file)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     // One write, so that two gates do not mix their lines.
     file.write_all(text.as_bytes())
 }
 
-/// `reviews` is the number of this review of the task.
+/// Returns the log entry of a run. `reviews` is the number of this review of the task.
 fn text(plan: &Plan, record: &Record, reviews: u32) -> String {
     let asking =
         |check: &crate::plan::Check| check.grants.iter().any(|grant| matches!(grant, crate::config::Grant::Model(_)));

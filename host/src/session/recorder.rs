@@ -27,6 +27,8 @@ pub enum LedgerUse {
     /// Nowhere: only the caller gets the record.
     #[default]
     Off,
+    /// Nowhere. A project that is halted in the state folder of the environment is still refused.
+    Unrecorded,
     /// In the state folder of the environment of the request.
     StateFolder,
     /// In this folder.
@@ -39,7 +41,7 @@ impl LedgerUse {
     /// Opens the ledger, if the run is recorded.
     pub fn open(&self, environment: &Environment) -> Result<Option<Arc<dyn Ledger>>, LedgerError> {
         let folder = match self {
-            Self::Off => return Ok(None),
+            Self::Off | Self::Unrecorded => return Ok(None),
             Self::Store(ledger) => return Ok(Some(Arc::clone(ledger))),
             Self::Folder(folder) => folder.clone(),
             Self::StateFolder => environment.state_folder().ok_or(LedgerError::NoFolder)?,
@@ -68,19 +70,25 @@ impl LedgerRecorder {
         folder: &Path,
         session: String,
     ) -> Result<Option<Self>, Error> {
+        if matches!(to, LedgerUse::Unrecorded) {
+            let state = environment.state_folder().map(|folder| SqliteLedger::open_existing(&folder));
+            if let Some(ledger) = state.transpose()?.flatten() {
+                history::refuse_while_halted(&ledger, &Project::of(folder, environment)?)?;
+            }
+        }
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
         let project = Project::of(folder, environment)?;
         let depends_on = Vec::new();
         Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))
     }
 
-    /// Fills in what the ledger knows about the task, unless the project waits for a person. Returns whether a predecessor
-    /// of the task has no pass; this is looked up only if the gate has a cadence (`has_cadence`).
-    pub(super) fn know(&mut self, said: &mut Submission, has_cadence: bool) -> Result<bool, Error> {
+    /// Completes the submission with what the ledger knows about its task, unless the project waits for a person. Returns
+    /// whether a predecessor of the task has no pass; this is looked up only if the gate has a cadence (`has_cadence`).
+    pub(super) fn complete(&mut self, submission: &mut Submission, has_cadence: bool) -> Result<bool, Error> {
         history::refuse_while_halted(&*self.ledger, &self.project)?;
-        history::apply(&*self.ledger, &self.project, said)?;
-        self.depends_on = said.task.as_ref().map(|task| task.depends_on.clone()).unwrap_or_default();
-        if has_cadence { history::predecessor_unpassed(&*self.ledger, &self.project, said) } else { Ok(false) }
+        history::apply(&*self.ledger, &self.project, submission)?;
+        self.depends_on = submission.task.as_ref().map(|task| task.depends_on.clone()).unwrap_or_default();
+        if has_cadence { history::predecessor_unpassed(&*self.ledger, &self.project, submission) } else { Ok(false) }
     }
 
     /// Returns the ledger.
@@ -174,7 +182,7 @@ impl Drop for LedgerRecorder {
     fn drop(&mut self) {
         let Some(labels) = self.open.take() else { return };
         let steps = self.steps.take();
-        let cut_off = self.cut_off(labels, "the run was cancelled, or its record not stored");
+        let cut_off = self.cut_off(labels, "the run was cancelled, or its record could not be stored");
         // On its own thread, so that the caller's executor is not blocked.
         std::thread::spawn(move || {
             let _ = steps.map(StepRecorder::finish);

@@ -47,8 +47,8 @@ impl Session {
         Ok((Arc::new(found), plan, verifiers))
     }
 
-    /// Also collects the changes, if `collecting`. The comparison of the configuration with that of the base commit runs at
-    /// the same time, because they are mostly the same. If they differ, no changes are returned.
+    /// Finds the configuration, and also collects the changes if `collecting`. The configuration is compared with that of
+    /// the base commit at the same time, because they are mostly the same. If they differ, no changes are returned.
     async fn plan_and_collect(
         &self,
         emitter: &Arc<RunEvents>,
@@ -150,13 +150,13 @@ impl Session {
             Some(changes) => changes,
             None => self.collect(plan).await?,
         });
-        let (seen, said) = (Arc::clone(&changes), self.request.submission.clone());
+        let (seen, submission) = (Arc::clone(&changes), self.request.submission.clone());
         let judges_submissions = plan.checks().any(|check| check.shape == Shape::Submission);
         let about_working_tree = plan.checks().any(|check| check.working_tree);
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
         let environment = self.request.environment.clone();
         let mut subject = blocking(move || {
-            let mut subject = subject::of(&seen, said);
+            let mut subject = subject::of(&seen, submission);
             // Only submission verifiers read it.
             let digest =
                 judges_submissions.then(|| subject::submission_digest(&subject.submission, &subject.workspace));
@@ -176,19 +176,19 @@ impl Session {
         let mut predecessor_unpassed = self.request.repeat.as_ref().is_some_and(|known| known.predecessor_unpassed);
         let recorder = match recorder {
             Some(mut recorder) => {
-                let mut said = subject.submission;
+                let mut submission = subject.submission;
                 let has_cadence = plan.root.walk().any(|node| !node.when.is_empty());
                 let head = changes.base.clone();
                 let head = head.filter(|_| matches!(self.request.selection, Selection::Changed | Selection::Staged));
                 let request = self.request.clone();
-                let know = move || {
+                let complete = move || {
                     let note = |head: String| recorder.note_commit(&request.folder, &head, &request.environment);
                     head.map_or(Ok(()), note)?;
-                    let unpassed = recorder.know(&mut said, has_cadence)?;
-                    Ok((recorder, said, unpassed))
+                    let unpassed = recorder.complete(&mut submission, has_cadence)?;
+                    Ok((recorder, submission, unpassed))
                 };
-                let (recorder, said, unpassed) = blocking(know).await?;
-                subject.submission = said;
+                let (recorder, submission, unpassed) = blocking(complete).await?;
+                subject.submission = submission;
                 predecessor_unpassed = unpassed;
                 Some(recorder)
             }
@@ -213,16 +213,7 @@ impl Session {
             ..Labels::default()
         };
         let takes_time = !plan.commands.is_empty() || !plan.models.is_empty();
-        let given = recorder.is_some().then(|| RunInputs {
-            submission: RunInputs::said(&subject.submission),
-            paths: subject.paths.clone(),
-            from_git: changes.from_git,
-            base: changes.base.clone(),
-            work: RunInputs::work(self.request.work),
-            fail_fast: self.request.fail_fast,
-            left_out: circumstances.left_out.iter().cloned().collect(),
-            predecessor_unpassed,
-        });
+        let subject = Arc::new(subject);
         let run = emitter.run().to_owned();
         let (mut kept, mut storing) = (None, None);
         let recorder = match recorder {
@@ -232,7 +223,22 @@ impl Session {
                 let stored = recorder.ledger().folder().map(|state| StoredInputs::of(&state, &run));
                 // If the inputs cannot be stored, the run cannot be bundled later. Its ledger entries are complete all the
                 // same.
-                let store = move || Ok(stored.filter(|stored| stored.begin(&given.unwrap_or_default()).is_ok()));
+                let (checked, found) = (Arc::clone(&subject), Arc::clone(&changes));
+                let (work, fail_fast) = (RunInputs::<()>::work(self.request.work), self.request.fail_fast);
+                let left_out = circumstances.left_out.iter().cloned().collect();
+                let store = move || {
+                    let inputs = RunInputs {
+                        submission: &checked.submission,
+                        paths: checked.paths.clone(),
+                        from_git: found.from_git,
+                        base: found.base.clone(),
+                        work,
+                        fail_fast,
+                        left_out,
+                        predecessor_unpassed,
+                    };
+                    Ok(stored.filter(|stored| stored.begin(&inputs).is_ok()))
+                };
                 let stored = tokio::task::spawn_blocking(store);
                 // Only the tapes of commands and models need the folder. Other runs go on meanwhile.
                 if takes_time {
@@ -248,7 +254,6 @@ impl Session {
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
         let services = Services::new(plan, &subject, tape, commands, found.path.clone(), environment);
-        let told = Arc::new(subject);
         let observe = |event: gate::GateEvent<'_>| {
             if let Some(recorder) = &recorder {
                 recorder.observe(event);
@@ -261,19 +266,20 @@ impl Session {
                 emitter.emit(EventKind::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let kept = subject::looked_at(plan)?;
+        let kept = subject::matched_files(plan)?;
         let added = || {
             let added = added(&self.request, &changes, store.as_ref());
             added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
         };
         let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
-        let runner = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
-        let mut runner = runner.telling(Arc::new(done)).in_run(emitter.run()).reusing(self.request.reusable.clone());
+        let runner = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&subject), services, use_cache, &observe);
+        let mut runner =
+            runner.reporting_to(Arc::new(done)).in_run(emitter.run()).reusing(self.request.reusable.clone());
         if let (Some(commit), Some(repository)) = (changes.base.clone(), changes.repository.clone()) {
             runner = runner.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
         }
         if !plan.commands.is_empty() && self.request.selection.is_live() {
-            runner = runner.looking_again(&added);
+            runner = runner.finding_added(&added);
         }
         let mut gate = gate::run_failed_first(plan, &circumstances, &runner, &self.request.first).await;
         emit_log(&emitter, runner.into_log());
@@ -300,12 +306,12 @@ impl Session {
         record.policy = found.record();
         record.files = files;
         record.warnings = verifiers.unused_grants(plan);
-        new_record::describe_run(&mut record, &self.request.selection, changes.base.clone(), &told.submission);
-        let root = told.workspace.root().to_owned();
-        let reviews = told.submission.review.as_ref().map_or(1, |review| review.number);
+        new_record::describe_run(&mut record, &self.request.selection, changes.base.clone(), &subject.submission);
+        let root = subject.workspace.root().to_owned();
+        let reviews = subject.submission.review.as_ref().map_or(1, |review| review.number);
         let mut record = blocking(move || {
-            record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace, &told.looks);
-            record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
+            record.tree = subject::tree_digest(&record.gate, &subject.submission, &subject.workspace, &subject.stats);
+            record.unjudged = subject::unjudged(&record.gate, &subject.paths, &left_out);
             Ok(record)
         })
         .await?;
@@ -361,7 +367,7 @@ impl Session {
         if self.request.unread == Unread::Ignore {
             return Ok(());
         }
-        let said = &self.request.submission;
+        let submission = &self.request.submission;
         let is_any = |reads: fn(&plan::Check) -> bool| plan.checks().any(reads);
         let reads_any = is_any(|check| check.shape == Shape::Submission);
         // A document may contain more than one gate reads. A claim that the caller passes by itself is meant to be read.
@@ -371,14 +377,14 @@ impl Session {
         } else {
             reads_any
         };
-        let reads_evaluator = match said.evaluator.as_ref().is_some_and(by_caller) {
+        let reads_evaluator = match submission.evaluator.as_ref().is_some_and(by_caller) {
             true => is_any(|check| check.reads.has(SubmissionParts::EVALUATOR)),
             false => reads_any,
         };
         let what = [
-            ("a claim", said.claim.is_some() && !reads_claim, "claims"),
-            ("an evaluator's answer", said.evaluator.is_some() && !reads_evaluator, "evaluators' answers"),
-            ("tool calls", !said.tool_calls.is_empty() && !reads_any, "submissions"),
+            ("a claim", submission.claim.is_some() && !reads_claim, "claims"),
+            ("an evaluator's answer", submission.evaluator.is_some() && !reads_evaluator, "evaluators' answers"),
+            ("tool calls", !submission.tool_calls.is_empty() && !reads_any, "submissions"),
         ];
         match what.iter().find(|(_, is_unread, _)| *is_unread) {
             None => Ok(()),

@@ -25,20 +25,20 @@ const MAX_HASHED: u64 = 256 << 20;
 ///
 /// The author of a change cannot choose which files are checked: in a repository, git alone says what changed, and files
 /// that a submission names are checked in addition. Outside a repository, the changes of the submission are used.
-pub(super) fn of(found: &Changes, mut said: Submission) -> Subject {
-    let besides = if found.from_git { mem::take(&mut said.changes) } else { Vec::new() };
-    if said.changes.is_empty() {
-        said.changes = found.changes.clone();
+pub(super) fn of(found: &Changes, mut submission: Submission) -> Subject {
+    let besides = if found.from_git { mem::take(&mut submission.changes) } else { Vec::new() };
+    if submission.changes.is_empty() {
+        submission.changes = found.changes.clone();
     }
-    said.base = found.base.clone().or(said.base);
-    let gone = said.changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
+    submission.base = found.base.clone().or(submission.base);
+    let gone = submission.changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
     let gone: BTreeSet<&str> = gone.map(|change| change.path.as_str()).collect();
     let besides = changes::present(&besides).filter(|path| !gone.contains(path));
-    let paths: BTreeSet<&str> = changes::present(&said.changes).chain(besides).collect();
+    let paths: BTreeSet<&str> = changes::present(&submission.changes).chain(besides).collect();
     let paths = paths.into_iter().map(str::to_owned).collect();
-    let (looks, is_copy) = (found.looks.clone(), found.is_copy());
+    let (stats, is_copy) = (found.stats.clone(), found.is_copy());
     let workspace = Arc::clone(&found.workspace);
-    Subject { paths, submission: said, workspace, uncommitted: None, looks, is_copy }
+    Subject { paths, submission, workspace, uncommitted: None, stats, is_copy }
 }
 
 /// Returns the changed paths, if they are known. Git knows them even if nothing changed.
@@ -57,14 +57,14 @@ pub(super) fn tree_digest(
     gate: &Node,
     submission: &Submission,
     workspace: &Workspace,
-    looks: &HashMap<String, FileStat>,
+    stats: &HashMap<String, FileStat>,
 ) -> Option<String> {
     let judged = gate.walk().flat_map(|node| node.files.iter().flatten());
     let judged: BTreeMap<&str, &str> =
         judged.filter(|file| !file.digest.is_empty()).map(|file| (file.path.as_str(), file.digest.as_str())).collect();
     let mut tree = Sha256::new();
     for change in &submission.changes {
-        let known = looks.get(&change.path).zip(judged.get(change.path.as_str()));
+        let known = stats.get(&change.path).zip(judged.get(change.path.as_str()));
         let (mode, digest) = match (change.kind, known) {
             (ChangeKind::Deleted, _) => ("deleted", String::new()),
             (_, Some((look, digest))) => (mode(look.executable), (*digest).to_owned()),
@@ -132,14 +132,14 @@ pub(super) fn leave_out(subject: &mut Subject, plan: &Plan) -> Result<Vec<String
     if plan.files.is_empty() && plan.exclude.is_empty() {
         return Ok(Vec::new());
     }
-    let kept = looked_at(plan)?;
+    let kept = matched_files(plan)?;
     let (paths, left_out) = mem::take(&mut subject.paths).into_iter().partition(|path| kept.contains(path));
     subject.paths = paths;
     Ok(left_out)
 }
 
 /// Returns the set of files that the checks of a plan match.
-pub(super) fn looked_at(plan: &Plan) -> Result<FileSet, Error> {
+pub(super) fn matched_files(plan: &Plan) -> Result<FileSet, Error> {
     FileSet::new(&plan.files, &plan.exclude).map_err(|error| Error::new(ErrorCategory::Configuration, &error))
 }
 

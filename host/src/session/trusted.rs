@@ -111,16 +111,20 @@ impl PolicyComparison {
         let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
         let mut paths = places.candidates();
         paths.extend(self.names.iter().filter_map(|name| normal(nearest?, name)));
-        let known = match changes::same_files(&places.root, &self.selection, &paths, &self.environment) {
+        let folders = folders_of(&paths);
+        let wanted = paths.union(&folders).cloned().collect();
+        let known = match changes::same_files(&places.root, &self.selection, &wanted, &self.environment) {
             // Files that the caller names need no git, and so no base commit.
             Err(changes::ChangesError::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
             known => known?,
         };
         let Some(SameFiles { commit, same: known }) = known else { return Ok(PolicyStatus::New) };
         let old = places.folders.iter().find(|folder| known.contains_key(&join(folder, FILE)));
+        // A folder that the commit has as an entry is a symlink, so other files than the named ones decide.
+        let is_linked = folders.iter().any(|folder| known.contains_key(folder));
         Ok(match (old, nearest) {
             (None, _) => PolicyStatus::New,
-            (Some(old), Some(folder)) if old == folder && known.values().all(|same| *same) => {
+            (Some(old), Some(folder)) if old == folder && !is_linked && known.values().all(|same| *same) => {
                 PolicyStatus::Same(Trusted { commit, stored: None, paths, folder: folder.clone() })
             }
             _ => PolicyStatus::Other(commit),
@@ -167,12 +171,20 @@ pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Resu
     let bytes = super::policy::read_named(&stored.path().join(&file), &title)?;
     let config = config::parse(&bytes).map_err(|problems| Error::configuration(&title, &problems))?;
     paths.extend(names(&config).iter().filter_map(|name| normal(within, name)));
-    let stored = changes::stored(root, stored.commit(), &paths.iter().map(String::as_str).collect(), environment)?;
-    for path in &paths {
-        add_new(&root.join(path), &stored.path().join(path)).map_err(|error| {
-            Error::host(format_args!("cannot read `{}` as a part of the configuration", clean_line(path, 200)))
-                .because(error)
-        })?;
+    let folders = folders_of(&paths);
+    let wanted = paths.union(&folders).map(String::as_str).collect();
+    let stored = changes::stored(root, stored.commit(), &wanted, environment)?;
+    for path in std::mem::take(&mut paths) {
+        let through = through_links(stored.path(), &path);
+        // What is behind a symlink is written nowhere: the link may lead out of the folder.
+        if through.iter().eq([&path]) {
+            add_new(&root.join(&path), &stored.path().join(&path)).map_err(|error| {
+                Error::host(format_args!("cannot read `{}` as a part of the configuration", clean_line(&path, 200)))
+                    .because(error)
+            })?;
+        }
+        paths.insert(path);
+        paths.extend(through);
     }
     let from = stored.path().join(within);
     let mut found = written(bytes, title, Some(root.join(&file)), from, PolicyOrigin::Commit)?;
@@ -191,6 +203,38 @@ fn add_new(work: &Path, stored: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(stored.parent().unwrap_or(stored))?;
     std::io::copy(&mut file, &mut std::fs::File::create_new(stored)?)?;
     Ok(())
+}
+
+/// Returns the folders above these paths.
+fn folders_of(paths: &BTreeSet<String>) -> BTreeSet<String> {
+    let above = |path: &String| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
+    paths.iter().flat_map(above).collect()
+}
+
+/// Returns every symlink that a path in `root` leads through, and the path that it leads to. A symlink out of `root` leads
+/// nowhere.
+fn through_links(root: &Path, path: &str) -> BTreeSet<String> {
+    let (mut through, mut here) = (BTreeSet::new(), Vec::new());
+    let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+    while let Some(part) = rest.pop() {
+        match part.as_str() {
+            "" | "." => continue,
+            ".." if here.pop().is_some() => continue,
+            ".." => return through,
+            _ => here.push(part),
+        }
+        if let Ok(target) = std::fs::read_link(root.join(here.join("/"))) {
+            // One that was met before leads in a circle.
+            let is_new = through.insert(here.join("/"));
+            let Some(target) = target.to_str().filter(|target| is_new && !target.starts_with('/')) else {
+                return through;
+            };
+            here.pop();
+            rest.extend(target.split('/').rev().map(str::to_owned));
+        }
+    }
+    through.insert(here.join("/"));
+    through
 }
 
 /// Returns the files that a configuration names: texts of settings, documents for reviewers, and components.
@@ -299,7 +343,7 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     let finding = |path: &String| Finding {
         place: Some(Place { path: path.clone(), line: None, column: None, end_line: None, end_column: None }),
         category: Category::Manual,
-        hint: Some("have a person review it; `gate skip` records the decision".to_owned()),
+        hint: Some("ask a person to review it; `gate skip` records the decision".to_owned()),
         ..Finding::new("policy.touched", Level::Error, "the change touches the policy")
     };
     let mut findings: Vec<Finding> = touched.iter().take(MOST).map(finding).collect();
@@ -341,6 +385,33 @@ mod tests {
         let mut gate = Node::new("g", NodeKind::All, Outcome::Pass);
         hold(&mut gate, &[]);
         assert_eq!((gate.outcome, gate.children.len()), (Outcome::Pass, 0));
+    }
+
+    #[test]
+    fn symlinks_on_the_way_to_a_file_belong_to_the_policy() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("real/deep")).expect("made");
+        std::fs::write(root.join("real/deep/p.md"), "").expect("written");
+        for (target, link) in
+            [("real", "docs"), ("../real/deep", "real/again"), ("b", "a"), ("a", "b"), ("/etc", "out"), ("../..", "up")]
+        {
+            symlink(target, root.join(link)).expect("linked");
+        }
+        for (path, expected) in [
+            ("real/deep/p.md", &["real/deep/p.md"][..]),
+            ("none.md", &["none.md"]),
+            ("docs/deep/p.md", &["docs", "real/deep/p.md"]),
+            ("docs/again/p.md", &["docs", "real/again", "real/deep/p.md"]),
+            ("a/p.md", &["a", "b"]),
+            ("out/passwd", &["out"]),
+            ("up/x", &["up"]),
+        ] {
+            assert!(through_links(root, path).iter().eq(expected.iter()), "{path}: {:?}", through_links(root, path));
+        }
+        let paths = BTreeSet::from(["gate.toml".to_owned(), "a/b/c.md".to_owned()]);
+        assert!(folders_of(&paths).iter().eq(["a", "a/b"].iter()));
     }
 
     #[test]

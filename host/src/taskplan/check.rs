@@ -62,14 +62,18 @@ pub fn check(tasks: &[PlannedTask], exists: impl Fn(&str) -> bool) -> Vec<PlanPr
             note(
                 Level::Error,
                 "duplicate-id",
-                format!("expected an id of its own, found `{}`, as on line {line}", shown(&task.id)),
+                format!("expected a unique id, found `{}`, which line {line} has too", shown(&task.id)),
             );
         }
         if task.done_criteria.is_empty() {
-            note(Level::Error, "no-done", "expected when it is done (`Done when`, `<done>`), found nothing".to_owned());
+            note(
+                Level::Error,
+                "no-done",
+                "expected a criterion for when it is done (`Done when`, `<done>`), found none".to_owned(),
+            );
         }
         for criterion in task.done_criteria.iter().filter(|criterion| is_vague(criterion)) {
-            let expected = "expected something that can be measured, such as `all 5 tests pass`";
+            let expected = "expected a measurable criterion, such as `all 5 tests pass`";
             note(Level::Error, "vague-done", format!("{expected}, found `{}`", shown(criterion)));
         }
         match &task.verify {
@@ -89,13 +93,13 @@ pub fn check(tasks: &[PlannedTask], exists: impl Fn(&str) -> bool) -> Vec<PlanPr
         }
         for file in task.files.iter().filter(|file| is_existing(task, file) && !is_pattern(file)) {
             if !made.contains(file.as_str()) && !exists(file) {
-                let message = format!("expected a file that is there to be changed, found no `{}`", shown(file));
+                let message = format!("expected an existing file to change, found no `{}`", shown(file));
                 note(Level::Error, "missing-file", message);
             }
         }
         for path in task.verify.iter().flat_map(|command| paths(command)) {
             if !listed.contains(path.trim_start_matches("./")) && !exists(path) {
-                let expected = "expected files that are there or that a task lists";
+                let expected = "expected files that exist or that a task lists";
                 note(Level::Warning, "missing-file", format!("{expected}, and the command names `{}`", shown(path)));
             }
         }

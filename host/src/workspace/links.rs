@@ -31,7 +31,7 @@ impl fmt::Display for BadLink {
 }
 
 impl Workspace {
-    /// Returns the target of the symlink at a path, as it is stored.
+    /// Returns the target of the symlink at a path, as it is stored. A target that is not UTF-8 cannot be checked.
     pub fn link_target(&self, path: &str) -> Result<String, WorkspaceError> {
         let parts = parts(path)?;
         let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
@@ -86,13 +86,9 @@ impl Workspace {
         match self.stat(&reached.join("/"))?.kind {
             FileKind::Directory => Ok(None),
             FileKind::Link => {
-                let name = reached.pop().unwrap_or_default();
-                let folders: Vec<&str> = reached.iter().map(String::as_str).collect();
-                let folder = self.open_folder(&folders)?;
-                let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
-                let target = readlinkat(folder, name.as_str(), Vec::new())?;
-                // A name that is not UTF-8 cannot be checked.
-                target.into_string().map(Some).map_err(|_| WorkspaceError::BadPath)
+                let target = self.link_target(&reached.join("/"));
+                reached.pop();
+                target.map(Some)
             }
             FileKind::File | FileKind::Other if ahead.is_empty() => Ok(None),
             FileKind::File | FileKind::Other => Err(WorkspaceError::NotFound),

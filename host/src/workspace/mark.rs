@@ -99,7 +99,7 @@ impl Workspace {
     }
 
     /// Returns the stat of a regular file; `None` if there is none.
-    pub(crate) fn sight(&self, path: &str) -> Option<FileStat> {
+    pub(crate) fn file_stat(&self, path: &str) -> Option<FileStat> {
         FileStat::of(&self.stat_raw(path).ok()?)
     }
 }

@@ -18,7 +18,7 @@ impl<'a> Undeclared<'a> {
     }
 
     /// Checks the codes that were reported for this input.
-    pub(super) fn look(&mut self, judged: &TrialRun, input: &str) {
+    pub(super) fn note(&mut self, judged: &TrialRun, input: &str) {
         let findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
         for finding in findings.filter(|finding| self.about.rule(&finding.code).is_none()) {
             self.codes.entry(finding.code.clone()).or_insert_with(|| input.to_owned());

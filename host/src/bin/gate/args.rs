@@ -39,19 +39,27 @@ pub(crate) struct Global {
         short = 'C',
         long = "directory",
         global = true,
+        help_heading = "Global options",
         value_name = "DIR",
         default_value = ".",
         hide_default_value = true
     )]
     pub(crate) directory: PathBuf,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Global options",
+        value_enum,
+        default_value_t,
+        hide_possible_values = false
+    )]
     pub(crate) color: Color,
     /// Show more: every finding, cached results, unchecked files and the logs of verifiers
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, help_heading = "Global options", conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Show less: only what did not pass
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
 }
 

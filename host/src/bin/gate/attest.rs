@@ -5,6 +5,8 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, evidence};
 use anyhow::Context;
 use clap::Args;
+use gatehost::ledger::body::Committed;
+use gatehost::ledger::{EntryKind, Filter, Ledger, LedgerError};
 use gatehost::proof::dsse::{IN_TOTO, SigningKey};
 use gatehost::proof::statement;
 use std::io::{self, Write};
@@ -13,7 +15,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The statement is an in-toto test-result (v0.1), in a DSSE envelope that is signed with ed25519. The key file holds the seed \
-of the key: 64 hexadecimal digits, such as `openssl rand -hex 32` prints. Without a key, the statement is printed unsigned.
+of the key: 64 hexadecimal digits, such as `openssl rand -hex 32` prints. Without a key, the statement is printed unsigned. \
+Nothing is stated about a run in a damaged ledger.
 
 Examples:
   gate attest --key gate.key > attestation.json
@@ -30,7 +33,16 @@ pub(crate) fn run(global: &Global, command: &AttestArgs) -> Result<Exit, Error> 
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let record = entry.record()?;
-    let statement = statement::of_run(&record, &entry).ok_or_else(|| {
+    // Only an entry of an intact chain is worth a signature.
+    let survey = ledger.survey(None, &entry.labels.tree)?;
+    if let Some(damage) = survey.damages.into_iter().next() {
+        return Err(LedgerError::Damaged(damage).into());
+    }
+    let committed = Filter { run: Some(record.run.clone()), ..Filter::default().kinds(&[EntryKind::Commit]) };
+    let committed = ledger.entries(&committed)?;
+    let commits: Result<Vec<String>, LedgerError> =
+        committed.iter().map(|entry| Ok(entry.read::<Committed>()?.commit_sha)).collect();
+    let statement = statement::of_run(&record, &entry, &commits?).ok_or_else(|| {
         Error::usage(format_args!("run {} has no tree digest, so nothing can be stated about it", record.run))
     })?;
     let mut out = io::stdout().lock();

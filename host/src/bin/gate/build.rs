@@ -46,7 +46,7 @@ pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
         Language::Go => build.go()?,
         Language::Assemblyscript => build.assemblyscript()?,
     }
-    report(global, &project, &terminal::seen(&global.directory, &command.path))
+    report(global, &project, &terminal::from_start(&global.directory, &command.path))
 }
 
 /// Reports the component, after the same check as before every run.

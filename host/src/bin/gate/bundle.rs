@@ -80,7 +80,7 @@ pub(crate) fn replay(global: &Global, command: &ReplayArgs) -> Result<Exit, Erro
     };
     let bundle: bundle::Bundle = serde_json::from_reader(BufReader::new(source.take(MAX_BYTES)))
         .with_context(unreadable)
-        .map_err(|error| Error::mistake(error).hint("`gate bundle` writes what this reads".to_owned()))?;
+        .map_err(|error| Error::mistake(error).hint("`gate bundle` writes a bundle".to_owned()))?;
     let host = setup::host(global, &Environment::of_process())?;
     let replayed = setup::wait(bundle::replay(&host, &bundle, &Environment::of_process()))?;
     print(&replayed, command.format)?;

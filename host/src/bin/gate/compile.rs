@@ -1,4 +1,4 @@
-//! `gate compile`: compile components ahead.
+//! `gate compile`: compiles components ahead of time.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};

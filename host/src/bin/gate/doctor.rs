@@ -12,7 +12,7 @@ use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
 use clap::Args;
 use gatehost::environment::Environment;
-use gatehost::hook::Host;
+use gatehost::hook::AgentHost;
 use gatehost::install::{self, Target};
 use gatehost::ledger::{Ledger as _, SqliteLedger};
 use gatehost::plan::Plan;
@@ -115,7 +115,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
     }
     let mut installed = false;
     let hook = configured(&Request::new(root, Environment::of_process())).map(|found| found.hook).unwrap_or_default();
-    for host in Host::ALL {
+    for host in AgentHost::ALL {
         let found = hosts::lines(*host, root, &hook);
         installed |= found.iter().any(|line| line.target.is_some());
         lines.extend(found);
@@ -159,7 +159,11 @@ fn ledger() -> DoctorLine {
         Ok(Some((damages, path))) if damages.is_empty() => DoctorLine::good("ledger", path.display().to_string()),
         Ok(Some((damages, path))) => {
             let detail = format!("{} is damaged in {} places", path.display(), damages.len());
-            DoctorLine::bad("ledger", detail, "`gate log --verify` names them; keep it as evidence, and move it away")
+            DoctorLine::bad(
+                "ledger",
+                detail,
+                "`gate log --verify` names them; keep the ledger as evidence, and move it away",
+            )
         }
         Err(error) => DoctorLine::bad("ledger", error.to_string(), fix),
     }
@@ -179,13 +183,13 @@ fn sandbox(global: &Global) -> DoctorLine {
         record.checks().flat_map(|check| &check.commands).next().map(|command| command.sandbox.to_string())
     };
     match level().as_deref() {
-        Some("namespaces") => DoctorLine::good("commands", "are confined by namespaces"),
+        Some("namespaces") => DoctorLine::good("commands", "run in a sandbox of level `namespaces`"),
         Some("none") => DoctorLine::bad(
             "commands",
-            "are not confined",
+            "run without a sandbox",
             "allow unprivileged user namespaces, or use a kernel with Landlock",
         ),
-        Some(other) => DoctorLine::note("commands", format!("are confined by {other} only")),
+        Some(other) => DoctorLine::note("commands", format!("run in a sandbox of level `{other}` only")),
         None => DoctorLine::bad(
             "commands",
             "cannot run in a sandbox on this machine",

@@ -3,17 +3,28 @@
 use crate::args::Global;
 use crate::error::Error;
 use gatehost::environment::Environment;
-use gatehost::ledger::{Entry, EntryKind, Filter, Ledger, LedgerError, Project, SqliteLedger};
+use gatehost::ledger::{Entry, EntryKind, Filter, Head, Ledger, LedgerError, Project, SqliteLedger};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Opens the ledger of this user, and returns the project of the folder. The ledger must exist.
 pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
+    Ok((ledger(None)?, Project::of(&global.directory, &Environment::of_process())?))
+}
+
+/// Opens the ledger of this user. If it does not exist and an entry of it was anchored, all its entries were removed.
+pub(crate) fn ledger(anchor: Option<Head>) -> Result<SqliteLedger, Error> {
     let folder = Environment::of_process().state_folder().ok_or(LedgerError::NoFolder)?;
-    let ledger = SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
-        let message = format!("there is no ledger in `{}` yet", folder.display());
-        Error::usage(message).hint("`gate run` creates one".to_owned())
-    })?;
-    Ok((ledger, Project::of(&global.directory, &Environment::of_process())?))
+    SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
+        let shown = folder.display();
+        match anchor.filter(|anchor| anchor.seq > 0) {
+            Some(Head { seq, .. }) => Error::host(format_args!(
+                "there is no ledger in `{shown}`, and entry {seq} was anchored: it was removed"
+            ))
+            .hint("restore the state folder, or run the gate again".to_owned()),
+            None => Error::usage(format_args!("there is no ledger in `{shown}` yet"))
+                .hint("`gate run` creates one".to_owned()),
+        }
+    })
 }
 
 /// Returns the run with this identifier, prefix or entry number; without one, the last run of the project.

@@ -142,10 +142,10 @@ const MOST_FILES: usize = 20;
 fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Record]) -> String {
     let Some(verifier) = &node.verifier else { return "it has no verifier".to_owned() };
     if !verifier.grants.is_empty() {
-        return format!("a check that was granted {} is always asked", verifier.grants.join(", "));
+        return format!("a check with the grant {} always runs", verifier.grants.join(", "));
     }
     if !node.runs.is_empty() {
-        return "a flaky check is always asked".to_owned();
+        return "a flaky check always runs".to_owned();
     }
     let before = earlier.iter().find_map(|earlier| {
         let nodes = earlier.gate.walk().filter(|other| other.name == node.name && other.verifier.is_some());
@@ -165,7 +165,7 @@ fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Recor
             format!("run {} ended with `{}`, and only passes are cached", run.run, judged.status)
         }
         () => format!(
-            "what run {} found was not kept: its pass had something to say, or the cache was off or cleared",
+            "run {} passed it without caching the pass: the pass had a summary or findings, or the cache was disabled or cleared",
             run.run
         ),
     }

@@ -64,7 +64,7 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     if proposal.files.is_empty() {
         let why = match proposal.offered {
             0 => "no finding has a fix".to_owned(),
-            count => format!("{} offered, and none helps", terminal::count(count, "repair")),
+            count => format!("{} offered, but none improves the result", terminal::count(count, "repair")),
         };
         writeln!(out, "fix: nothing to write: {why}; gate {}", status.as_str())?;
         return Ok(status.into());

@@ -1,4 +1,4 @@
-//! `gate git-hook`: what the scripts of `gate install git` call.
+//! `gate git-hook`: the command in the scripts of `gate install git`.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
@@ -83,7 +83,8 @@ fn message(global: &Global, command: &GitHookArgs) -> Result<String, Error> {
     Ok(text[..cut].lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is about to be pushed, where pre-commit or prek calls: they have read what git says, and hand it on in variables.
+/// Returns the commits that are about to be pushed, if pre-commit or prek calls: they have read git's message already, and
+/// pass it on in variables.
 fn of_runner(global: &Global, environment: &Environment) -> Option<Result<Selection, Error>> {
     environment.get("PRE_COMMIT")?;
     let reference = |name: &str| environment.text(name).filter(|name| !name.is_empty()).map(str::to_owned);
@@ -107,7 +108,7 @@ fn whole(global: &Global, commit: &str) -> Result<Selection, Error> {
         .hint("check the commit out and stash what is not committed (`git stash`), then push".to_owned()))
 }
 
-/// What is about to be pushed: for each ref, what differs from what the remote has.
+/// Returns what is about to be pushed: for each ref, the difference from the remote.
 fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
     let mut text = String::new();
     let read = io::stdin().take(MAX_BYTES).read_to_string(&mut text);
@@ -150,7 +151,7 @@ fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<Str
     Ok(git(global, &["rev-parse", "--verify", "--quiet", &format!("{oldest}^")]).map(|text| text.trim().to_owned()))
 }
 
-/// What git says; `None` where it fails.
+/// Returns the output of git, or `None` if it fails.
 fn git(global: &Global, arguments: &[&str]) -> Option<String> {
     let path = std::env::var_os("PATH")?;
     let mut git = Command::new(search_path::find_program("git", &path, &global.directory)?);

@@ -1,19 +1,19 @@
-//! `gate hook`: the process that a host waits for. It reads, starts a child that runs the gate, watches it, and answers.
+//! `gate hook`: the process that a host waits for. It starts a child that runs the gate, watches it, and answers.
 //!
-//! Nothing here returns an error: whatever happens, the host is answered in its dialect and in time, since every host takes
-//! silence or a crash for leave to stop. This process opens no file and no database: what could hang, hangs in the child.
+//! Nothing here returns an error: whatever happens, the host gets an answer in its dialect and in time, because every host
+//! lets the agent stop after silence or a crash. This process opens no file and no database, so only the child can hang.
 
 use crate::args::Global;
 use crate::{setup, terminal};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::environment::Environment;
-use gatehost::hook::Host;
+use gatehost::hook::AgentHost;
 use gatehost::hook::budget::uncounted;
 use gatehost::hook::job::{Job, Prepared, Work, no_answer};
 use gatehost::hook::running::Running;
 use gatehost::hook::supervise::{ChildExit, ChildResult, supervise};
-use gatehost::hook::{Answer, Call, Decision, Event};
+use gatehost::hook::{Answer, Call, Decision, HookEvent};
 use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -33,16 +33,16 @@ Example:
 pub(crate) struct HookArgs {
     /// The host [default: detected from the message]
     #[arg(long, value_name = "HOST", value_parser = hosts())]
-    pub(crate) host: Option<Host>,
+    pub(crate) host: Option<AgentHost>,
     /// Answer within this many seconds; must be less than the timeout of the host
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) deadline: Option<u64>,
 }
 
-/// The names of the hosts.
-fn hosts() -> impl TypedValueParser<Value = Host> {
-    let parser = PossibleValuesParser::new(Host::ALL.iter().map(|host| host.as_str()));
-    parser.map(|name| Host::named(&name).unwrap_or(Host::Claude))
+/// Returns the names of the hosts.
+fn hosts() -> impl TypedValueParser<Value = AgentHost> {
+    let parser = PossibleValuesParser::new(AgentHost::ALL.iter().map(|host| host.as_str()));
+    parser.map(|name| AgentHost::named(&name).unwrap_or(AgentHost::Claude))
 }
 
 pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     let (tell, told) = mpsc::channel();
     let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
     // Until the message is read, the deadline is the shortest that could be meant.
-    let limit = asked.or(host.map(gatehost::hook::Host::deadline)).unwrap_or(Duration::from_secs(26));
+    let limit = asked.or(host.map(gatehost::hook::AgentHost::deadline)).unwrap_or(Duration::from_secs(26));
     let worker = thread::Builder::new().spawn(move || {
         let call = Call::read(io::stdin(), host);
         let _ = tell.send(WorkerMessage::Called(Box::new(call.clone())));
@@ -104,7 +104,7 @@ enum WorkerMessage {
 
 /// Has a child run the gate and decide what the agent is told. If the child fails, another one counts that.
 fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decision {
-    if call.event == Event::Other || call.aborted {
+    if call.event == HookEvent::Other || call.aborted {
         return Decision::Allow;
     }
     // Time to count that the child did not answer, and to answer.
@@ -116,7 +116,7 @@ fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decisi
         Err(why) => why,
     };
     // Nothing is verified when a session begins or the user asks for something, so there is nothing to block.
-    if matches!(call.event, Event::Start | Event::Prompt) {
+    if matches!(call.event, HookEvent::Start | HookEvent::Prompt) {
         return Decision::Allow;
     }
     let fault = no_answer(&why);
@@ -148,8 +148,8 @@ fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
     }
 }
 
-/// `gate hook-run`: the child. It reads one line, runs the gate, and prints a line whenever a check begins or ends, and last
-/// of all what was decided.
+/// Runs `gate hook-run`, the child process. It reads one line, runs the gate, and prints a line whenever a check begins or
+/// ends, and finally the result.
 pub(crate) fn child() -> ExitCode {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line).ok().and_then(|_| serde_json::from_str::<Job>(&line).ok());

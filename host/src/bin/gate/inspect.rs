@@ -99,7 +99,7 @@ impl<'a> InspectDocument<'a> {
                 None
             }
         };
-        let component_type = runtime.anatomy_of(source).ok();
+        let component_type = runtime.read_type(source).ok();
         Ok(Self { source, component_type, code, about, problems })
     }
 

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::changes;
 use gatehost::environment::Environment;
-use gatehost::install::{self, Change, Target};
+use gatehost::install::{self, InstallStep, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub(crate) struct UninstallArgs {
     pub(crate) targets: Vec<Target>,
 }
 
-/// The names of the places where a gate can be installed.
+/// Returns the names of the places where a gate can be installed.
 fn targets() -> impl TypedValueParser<Value = Target> {
     let parser = PossibleValuesParser::new(Target::ALL.iter().map(|target| target.as_str()));
     parser.map(|name| Target::named(&name).unwrap_or(Target::Git))
@@ -42,7 +42,7 @@ fn targets() -> impl TypedValueParser<Value = Target> {
 
 pub(crate) fn install(global: &Global, command: &InstallArgs) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
-    let targets = if command.targets.is_empty() { asked(&root)? } else { command.targets.clone() };
+    let targets = if command.targets.is_empty() { choose_targets(&root)? } else { command.targets.clone() };
     let gate = program()?;
     for target in &targets {
         show(global, &root, *target, install::install(*target, &root, &gate, &Environment::of_process())?);
@@ -72,20 +72,20 @@ pub(crate) fn uninstall(global: &Global, command: &UninstallArgs) -> Result<Exit
     Ok(Exit::Pass)
 }
 
-/// The root of the repository, or the folder.
+/// Returns the root of the repository, or the folder.
 pub(crate) fn root(directory: &Path) -> Result<PathBuf, Error> {
     let real = directory.canonicalize().with_context(|| format!("cannot open the folder `{}`", directory.display()));
     let real = real.map_err(Error::mistake)?;
     Ok(changes::repository(&real, &Environment::of_process()).map_err(Error::from)?.unwrap_or(real))
 }
 
-/// The absolute path of this program, as it was called: a link to the current version stays one.
+/// Returns the absolute path of this program as it was called, so that a symlink to the current version stays one.
 pub(crate) fn program() -> Result<PathBuf, Error> {
     std::env::current_exe().context("cannot find the path of `gate`").map_err(Error::broken)
 }
 
 /// Finds what is used here, and asks.
-fn asked(root: &Path) -> Result<Vec<Target>, Error> {
+fn choose_targets(root: &Path) -> Result<Vec<Target>, Error> {
     let used: Vec<Target> =
         Target::ALL.iter().copied().filter(|target| target.is_used(root) || is_in_path(*target)).collect();
     let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();
@@ -110,24 +110,24 @@ fn asked(root: &Path) -> Result<Vec<Target>, Error> {
     Ok(chosen)
 }
 
-/// Whether the program of a coding agent can be started here.
+/// Returns whether the program of a coding agent can be started here.
 fn is_in_path(target: Target) -> bool {
     let Target::Host(host) = target else { return false };
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(install::client(host).0).is_file())
 }
 
-fn show(global: &Global, root: &Path, target: Target, changes: Vec<Change>) {
+fn show(global: &Global, root: &Path, target: Target, changes: Vec<InstallStep>) {
     if global.quiet {
         return;
     }
     let inside = |path: &Path| terminal::path(path.strip_prefix(root).unwrap_or(path));
     for change in changes {
         say(match change {
-            Change::Written(path) => format!("{}: wrote {}", target.as_str(), inside(&path)),
-            Change::Kept(path) => format!("{}: {} is up to date", target.as_str(), inside(&path)),
-            Change::Removed(path) => format!("{}: removed {}", target.as_str(), inside(&path)),
-            Change::Note(note) => format!("{}: note: {note}", target.as_str()),
+            InstallStep::Written(path) => format!("{}: wrote {}", target.as_str(), inside(&path)),
+            InstallStep::Kept(path) => format!("{}: {} is up to date", target.as_str(), inside(&path)),
+            InstallStep::Removed(path) => format!("{}: removed {}", target.as_str(), inside(&path)),
+            InstallStep::Note(note) => format!("{}: note: {note}", target.as_str()),
         });
     }
 }

@@ -142,7 +142,7 @@ fn end_children() {
     }
 }
 
-/// Other systems have no list of children.
+/// Does nothing: other systems have no list of children.
 #[cfg(not(target_os = "linux"))]
 fn end_children() {}
 

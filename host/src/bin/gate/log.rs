@@ -1,9 +1,10 @@
-//! `gate log`: the entries of the ledger.
+//! `gate log`: shows the entries of the ledger.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
-use crate::{Exit, evidence};
+use crate::{Exit, evidence, person};
 use clap::Args;
+use gatehost::environment::Environment;
 use gatehost::ledger::body::{
     Bounce, Committed, CutOff, Escalation, Note, Override, Pruned, Resume, StepEnd, StepStart,
 };
@@ -36,7 +37,7 @@ pub(crate) struct LogArgs {
     /// An earlier output of `--head`, which must be part of the chain
     #[arg(long, value_name = "HEAD", requires = "verify")]
     anchor: Option<Head>,
-    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped
+    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped. Less than `1d` needs a terminal
     #[arg(long, value_name = "AGE", value_parser = age)]
     prune: Option<Duration>,
     /// Keep printing new entries
@@ -71,6 +72,9 @@ pub(crate) struct LogArgs {
     format: OutputFormat,
 }
 
+/// Without a terminal, only entries older than this are dropped: an agent cannot reset its attempts.
+const YOUNGEST: Duration = Duration::from_secs(86_400);
+
 /// Parses `30d`, `12h`, `90m` or `10s`.
 pub(crate) fn age(text: &str) -> Result<Duration, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -86,7 +90,8 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
-    let (ledger, project) = evidence::open(global)?;
+    let ledger = evidence::ledger(command.anchor)?;
+    let project = Project::of(&global.directory, &Environment::of_process())?;
     let mut out = io::stdout().lock();
     if command.head {
         writeln!(out, "{}", ledger.head()?)?;
@@ -140,7 +145,7 @@ fn show(out: &mut impl Write, entries: &[Entry], command: &LogArgs, verbose: boo
     Ok(())
 }
 
-/// The month, the day and the time of an entry; in full with `-v`.
+/// Returns the month, the day and the time of an entry; in full with `-v`.
 pub(crate) fn time(entry: &Entry, verbose: bool) -> String {
     match (entry.at.get(5..10), entry.at.get(11..19)) {
         (Some(day), Some(time)) if !verbose => format!("{day} {time}"),
@@ -148,7 +153,7 @@ pub(crate) fn time(entry: &Entry, verbose: bool) -> String {
     }
 }
 
-/// The task, and as much of the identifier of the run as other commands need; everything with `-v`.
+/// Returns the task, and as much of the identifier of the run as other commands need; everything with `-v`.
 fn labels(entry: &Entry, verbose: bool) -> String {
     let gatehost::ledger::Labels { gate, task, run, .. } = &entry.labels;
     let label = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!("  {name} {value}") };
@@ -230,6 +235,11 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &LogArgs) -> Resul
 }
 
 fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Duration) -> Result<Exit, Error> {
+    if age < YOUNGEST && !person::is_here() {
+        person::note_refusal(ledger, project, "log --prune", "there is no terminal")?;
+        return Err(Error::usage("entries of the last day are dropped only by a person at a terminal")
+            .hint("they count attempts; prune with `1d` or more".to_owned()));
+    }
     let oldest = std::time::SystemTime::now().checked_sub(age).unwrap_or(std::time::UNIX_EPOCH);
     let oldest = gatehost::text::timestamp(oldest);
     // What a person is still waited for, and what is still let through, stays: of any project, since all share the chain.

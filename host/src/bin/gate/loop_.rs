@@ -2,6 +2,7 @@
 
 use crate::args::{EventsTo, Global, OutputFormat, tier};
 use crate::error::{Error, Make as _};
+use crate::recording::RecordingArgs;
 use crate::run::{self, Watcher};
 use crate::setup;
 use crate::tasks::{self, LoopJob};
@@ -41,7 +42,7 @@ Examples:
   gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
   gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
   gate loop --stdin -- codex exec -
-  gate loop --plan tasks.md --commit -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --plan tasks.md --commit -- claude -p 'Do {task}. {feedback}'
   gate loop --runs 3 --task 'Add a parser' -- claude -p '{task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
 pub(crate) struct LoopArgs {
@@ -108,18 +109,8 @@ pub(crate) struct LoopArgs {
     /// Do not record the loop in the ledger
     #[arg(long)]
     pub(crate) no_ledger: bool,
-    /// Record model requests and responses to this new file
-    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
-    pub(crate) record_models: Option<PathBuf>,
-    /// Answer model requests from a file that `--record-models` wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay_models: Option<PathBuf>,
-    /// Record the results of commands to this new file
-    #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
-    pub(crate) record_commands: Option<PathBuf>,
-    /// Take the results of commands from a file that `--record-commands` wrote, instead of running them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay_commands: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     /// Write events to this file, one JSON document per line; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
@@ -128,12 +119,12 @@ pub(crate) struct LoopArgs {
     pub(crate) format: OutputFormat,
 }
 
-/// The exit code is that of the state in which the loop ended.
+/// Runs a loop. The exit code is that of the state in which the loop ended.
 pub(crate) fn run(global: &Global, command: &LoopArgs) -> Result<ExitCode, Error> {
     resumed(global, command, None)
 }
 
-/// The same for a loop that was cut off.
+/// Runs a loop, or resumes one that was cut off.
 pub(crate) fn resumed(
     global: &Global,
     command: &LoopArgs,
@@ -147,9 +138,10 @@ pub(crate) fn resumed(
 }
 
 fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop>) -> Result<ExitCode, Error> {
-    let taped = [&command.record_models, &command.replay_models, &command.record_commands, &command.replay_commands];
-    if resume.is_some() && taped.iter().any(|tape| tape.is_some()) {
-        return Err(Error::usage("a loop with a tape cannot be resumed, since the tape would begin anew"));
+    if resume.is_some() && command.recording.is_any() {
+        return Err(Error::usage(
+            "a loop that records or replays commands or models cannot be resumed, because the recording would start again",
+        ));
     }
     let mut wanted = wanted(global, command)?;
     if let Some(resume) = resume {
@@ -183,6 +175,7 @@ fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop
             break;
         }
     }
+    lines.watcher.written()?;
     Ok(ExitCode::from(code))
 }
 
@@ -193,12 +186,11 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
         (None, Some(path)) => Policy::File(path.clone()),
         (None, None) => Policy::Nearest,
     };
-    request.commands =
-        run::command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
+    request.commands = command.recording.commands(global)?;
     request.gate.clone_from(&command.gate);
-    request.models = run::model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
+    request.models = command.recording.models();
     request.use_cache = !command.no_cache;
-    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
+    request.ledger = if command.no_ledger { LedgerUse::Unrecorded } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());
     wanted.feedback_on_stdin = command.stdin;
     wanted.budgets.max_bounces = command.max_bounces;
@@ -230,7 +222,7 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     Ok(wanted)
 }
 
-/// An amount of money, in thousandths.
+/// Reads an amount of money, in thousandths.
 fn cost(text: &str) -> Result<u64, Error> {
     let amount = text.parse::<f64>().ok().filter(|amount| (0.0..=1e6).contains(amount));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range above")]
@@ -267,7 +259,7 @@ fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool
     Ok(())
 }
 
-/// `loop: completed after 2 attempts, sent back once`.
+/// Returns the result of a loop in words, such as `loop: completed after 2 attempts, sent back once`.
 fn summary(record: &LoopRecord) -> String {
     let attempts = terminal::count(record.attempts.len(), "attempt");
     let bounced = match record.bounces {
@@ -288,7 +280,7 @@ fn summary(record: &LoopRecord) -> String {
         .collect::<std::collections::BTreeSet<_>>();
     if !record.runs.is_empty() {
         let results = terminal::count(trees.len(), "result");
-        text.push_str(&format!("\n  {} came to {results}", terminal::count(record.runs.len(), "run")));
+        text.push_str(&format!("\n  {} gave {results}", terminal::count(record.runs.len(), "run")));
     }
     for warning in &record.warnings {
         text.push_str(&format!("\n  warning: {}", clean_line(warning, 500)));

@@ -30,6 +30,7 @@ mod plan;
 mod setup;
 mod progress;
 mod project;
+mod recording;
 mod report;
 mod resume;
 mod run;
@@ -81,12 +82,12 @@ fn main() -> ExitCode {
         Command::Loop(command) => {
             let ended = loop_::run(global, command);
             interrupt::give_way();
-            return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
+            return ended.unwrap_or_else(|error| ExitCode::from(print_error(global, &error).code()));
         }
         Command::Resume(command) => {
             let ended = resume::run(global, command);
             interrupt::give_way();
-            return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
+            return ended.unwrap_or_else(|error| ExitCode::from(print_error(global, &error).code()));
         }
         Command::Run(command) => run::run(global, command),
         Command::Fix(command) => fix::run(global, command),
@@ -122,12 +123,12 @@ fn main() -> ExitCode {
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();
-    let exit = exit.unwrap_or_else(|error: Error| told(global, &error));
+    let exit = exit.unwrap_or_else(|error: Error| print_error(global, &error));
     ExitCode::from(exit.code())
 }
 
 /// Prints an error.
-fn told(global: &args::Global, error: &Error) -> Exit {
+fn print_error(global: &args::Global, error: &Error) -> Exit {
     error.print(terminal::color(global.color, &std::io::stderr()));
     document(error);
     error.exit()

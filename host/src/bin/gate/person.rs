@@ -6,7 +6,7 @@ use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry, Project};
 use gatehost::text::clean_line;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Returns whether stdin and stdout are a terminal.
+/// Returns whether stdin and stderr are a terminal.
 pub(crate) fn is_here() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

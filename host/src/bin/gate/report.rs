@@ -57,7 +57,7 @@ pub(crate) fn run(global: &Global, command: &ReportArgs) -> Result<Exit, Error> 
     Ok(Exit::Pass)
 }
 
-/// Print a page about the last runs of the project.
+/// Prints a page about the last runs of the project.
 fn page(global: &Global, last: u32) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let runs = Filter { last: Some(last), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
@@ -114,9 +114,8 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
         Some("-") => io::stdin().take(MAX_BYTES).read_to_end(&mut bytes),
         _ => File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)),
     };
-    read.with_context(|| format!("cannot read the run `{}`", path.display())).map_err(|error| {
-        Error::mistake(error).hint("`gate run --format json > FILE` writes what this reads".to_owned())
-    })?;
+    read.with_context(|| format!("cannot read the run `{}`", path.display()))
+        .map_err(|error| Error::mistake(error).hint("`gate run --format json > FILE` writes such a file".to_owned()))?;
     Ok(bytes)
 }
 
@@ -160,7 +159,8 @@ fn summarize(record: &Record) -> Result<(), Error> {
     written.with_context(failed).map_err(Error::mistake)
 }
 
-/// Where there was no run, leave no report of an earlier one: what cannot say why is removed.
+/// Handles the report files if there was no run: an outdated report must not stay, so formats that cannot express the error
+/// are removed.
 pub(crate) fn instead(global: &Global, files: &[OutputTo], why: &Error) -> Result<(), Error> {
     for output in files {
         let path = global.directory.join(&output.path);

@@ -98,7 +98,7 @@ fn go_on(
     interrupted.retain(|found| command.looping.as_ref().is_none_or(|id| found.id.starts_with(id.as_str())));
     let Some(found) = interrupted.pop() else {
         let hint = match nobody_waits {
-            true => "`gate log` shows what there is",
+            true => "`gate log` lists the entries",
             false => "an escalation waits: answer it with `--retry`, `--skip` or `--investigate`",
         };
         return Err(Error::usage("no loop of this project was cut off").hint(hint.to_owned()));
@@ -112,11 +112,11 @@ fn go_on(
     }
     let cannot = |why: &str| Error::usage(format_args!("the loop `{}` cannot be resumed: {why}", found.id));
     if found.arguments.is_empty() {
-        return Err(cannot("its arguments were not kept"));
+        return Err(cannot("its arguments were not stored"));
     }
     let arguments = std::iter::once("gate".to_owned()).chain(found.arguments.iter().cloned());
-    let parsed =
-        Arguments::try_parse_from(arguments).map_err(|_| cannot("its arguments are not those of this version"))?;
+    let parsed = Arguments::try_parse_from(arguments)
+        .map_err(|_| cannot("its arguments were stored by another version of `gate`"))?;
     let Command::Loop(looped) = parsed.command else { return Err(cannot("it was not started by `gate loop`")) };
     let global = Global { directory: found.folder.clone(), color: global.color, ..parsed.global };
     loop_::resumed(&global, &looped, Some(&found))

@@ -3,23 +3,22 @@
 use crate::args::{EventsTo, Global, OutputFormat, OutputTo, formats, tier};
 use crate::error::{Error, Make as _};
 use crate::progress::Progress;
+use crate::recording::RecordingArgs;
 use crate::terminal::say;
 use crate::{Exit, plan, report as reports, setup, submission_args};
 use anyhow::{Context, anyhow};
 use clap::Args;
-use gatehost::commands::CommandTape;
 use gatehost::config;
 use gatehost::config::Grant;
 use gatehost::environment::Environment;
 use gatehost::event::{Event, EventKind, Observer};
 use gatehost::record::PolicyRecord;
 use gatehost::report::Format as ReportFormat;
-use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request, Unread};
+use gatehost::session::{Checks, LedgerUse, Policy, Request, Unread};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -30,7 +29,7 @@ files cannot be combined with a flag that chooses files.
 
 Examples:
   gate run                                   the changes since the last commit
-  gate run commit --staged                   the gate `commit`, on the staged files
+  gate run commit --staged                   the gate `commit`, on staged files
   gate run --from-ref main --to-ref HEAD     the commits of a branch
   gate run --since main                      a branch, with uncommitted changes
   gate run --all-files --format json         everything, as one JSON document
@@ -110,18 +109,8 @@ pub(crate) struct RunArgs {
     /// Grant the verifiers a capability: `workspace`
     #[arg(long, value_name = "GRANT", requires = "verifier")]
     pub(crate) grant: Vec<Grant>,
-    /// Record model requests and responses to this new file
-    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
-    pub(crate) record_models: Option<PathBuf>,
-    /// Answer model requests from a file that `--record-models` wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay_models: Option<PathBuf>,
-    /// Record the results of commands to this new file
-    #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
-    pub(crate) record_commands: Option<PathBuf>,
-    /// Take the results of commands from a file that `--record-commands` wrote, instead of running them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay_commands: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     /// Write events while the gate runs to this file, one JSON document per line; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
@@ -170,10 +159,11 @@ fn run_gate(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
         return Ok(Exit::Pass);
     }
     let watcher = Watcher::of(global, command.events.as_ref())?;
-    let progress = Arc::clone(&watcher.progress);
+    let (progress, events) = (Arc::clone(&watcher.progress), watcher.events.clone());
     let record = setup::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
+    events.map_or(Ok(()), |events| events.written())?;
     // If events go to stdout, nothing else does.
     let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
     reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
@@ -201,16 +191,16 @@ fn request(global: &Global, command: &RunArgs) -> Result<Request, Error> {
     if command.claim.is_some() {
         request.unread = Unread::RefuseClaim;
     }
-    request.models = model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
+    request.models = command.recording.models();
     request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
         (true, true) => Checks::All,
         (false, _) => Checks::Only(command.only.iter().cloned().collect()),
         (true, false) => Checks::Except(command.skip.iter().cloned().collect()),
     };
-    request.commands = command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
+    request.commands = command.recording.commands(global)?;
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
-    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
+    request.ledger = if command.no_ledger { LedgerUse::Unrecorded } else { LedgerUse::StateFolder };
     Ok(request)
 }
 
@@ -218,30 +208,6 @@ fn request(global: &Global, command: &RunArgs) -> Result<Request, Error> {
 pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Error> {
     let words = config::words(line.unwrap_or_default());
     words.map(Policy::Command).context("`--verify`").map_err(Error::mistake)
-}
-
-/// Returns the tape of `--record-models` or `--replay-models`.
-pub(crate) fn model_tape(record: Option<&Path>, replay: Option<&Path>) -> Recording {
-    match (record, replay) {
-        (Some(path), _) => Recording::Record(path.to_owned()),
-        (None, Some(path)) => Recording::Replay(path.to_owned()),
-        (None, None) => Recording::Off,
-    }
-}
-
-/// Returns the tape of `--record-commands` or `--replay-commands`.
-pub(crate) fn command_tape(
-    global: &Global,
-    record: Option<&Path>,
-    replay: Option<&Path>,
-) -> Result<Option<Arc<CommandTape>>, Error> {
-    let seen = |path: &Path| global.directory.join(path);
-    let tape = match (record, replay) {
-        (Some(path), _) => CommandTape::record(&seen(path)),
-        (None, Some(path)) => CommandTape::replay(&seen(path)),
-        (None, None) => return Ok(None),
-    };
-    tape.map(|tape| Some(Arc::new(tape))).map_err(Error::mistake)
 }
 
 fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
@@ -282,7 +248,26 @@ pub(crate) struct Watcher {
     watched: bool,
     /// Whether log lines of verifiers are shown.
     verbose: bool,
-    events: Option<Mutex<Box<dyn Write + Send>>>,
+    events: Option<Arc<EventsWriter>>,
+}
+
+/// Writes events, one JSON document per line.
+pub(crate) struct EventsWriter(Mutex<(Box<dyn Write + Send>, io::Result<()>)>);
+
+impl EventsWriter {
+    fn write(&self, event: &Event) {
+        let (out, written) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.is_ok() {
+            let line = serde_json::to_string(event).map_err(io::Error::from);
+            *written = line.and_then(|line| writeln!(out, "{line}"));
+        }
+    }
+
+    /// Returns whether all events were written. Whoever asked for them must not take a part for the whole.
+    pub(crate) fn written(&self) -> Result<(), Error> {
+        let (_, written) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::replace(written, Ok(()))?)
+    }
 }
 
 impl Watcher {
@@ -297,12 +282,18 @@ impl Watcher {
                 Some(Box::new(file.map_err(Error::mistake)?))
             }
         };
-        Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
+        let events = events.map(|out| Arc::new(EventsWriter(Mutex::new((out, Ok(()))))));
+        Ok(Self { events, ..Self::silent(global) })
     }
 
     /// Prints a line above the progress.
     pub(crate) fn say(&self, line: &str) {
         self.progress.suspended(|| say(line));
+    }
+
+    /// Returns whether all events were written.
+    pub(crate) fn written(&self) -> Result<(), Error> {
+        self.events.as_ref().map_or(Ok(()), |events| events.written())
     }
 
     /// Hides the progress until another run starts.
@@ -319,11 +310,8 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn event(&self, event: &Event) {
-        if let Some(events) = &self.events
-            && let Ok(line) = serde_json::to_string(event)
-        {
-            // If nobody reads, there is nobody to tell.
-            let _ = events.lock().map(|mut events| writeln!(events, "{line}"));
+        if let Some(events) = &self.events {
+            events.write(event);
         }
         match &event.what {
             EventKind::Compiling { verifier, bytes } if self.watched => {

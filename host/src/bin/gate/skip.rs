@@ -7,6 +7,7 @@ use crate::{Exit, evidence, log, person, setup};
 use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::environment::Environment;
+use gatehost::ledger::body::Override;
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};
 use gatehost::overrides::{self, Condition, OverrideRefused};
 use gatehost::search_path;
@@ -112,8 +113,8 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
             let filter = Filter { task: task.clone(), last: Some(1), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
             let task = task.as_deref().unwrap_or_default();
             ledger.entries(&filter)?.pop().ok_or_else(|| {
-                Error::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
-                    .hint("an override covers the files of a run: `gate run` first".to_owned())
+                Error::usage(format_args!("the ledger has no run of the task `{}`", clean_line(task, 200)))
+                    .hint("an override covers the files of a run; run `gate run` first".to_owned())
             })?
         }
     };
@@ -149,11 +150,19 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
             let question = format!("This bypasses quality checks.\n\n{}", granted.request());
             if !person::confirms(&question, what.word)? {
                 person::note_refusal(&ledger, &project, what.kind, "not confirmed")?;
-                return Err(Error::usage("not confirmed; nothing was recorded"));
+                return Err(Error::usage("not confirmed; no override was recorded"));
             }
             (person::name(), "terminal".to_owned())
         }
     };
+    // The same signed request, sent again, is the same override.
+    let before = Filter { run: Some(granted.run.clone()), ..Filter::of(&project).kinds(&[EntryKind::Override]) };
+    for before in ledger.entries(&before)? {
+        if before.read::<Override>()? == granted {
+            writeln!(out, "{}: run {} (entry {}, recorded before)", granted.word(), granted.run, before.seq)?;
+            return Ok(Exit::Pass);
+        }
+    }
     let labels = Labels { status: granted.word().to_owned(), ..entry.labels.clone() };
     let appended = ledger.append_one(&project, NewEntry::new(EntryKind::Override, labels, &granted)?)?;
     writeln!(out, "{}: run {} (entry {})", granted.word(), granted.run, appended.seq)?;

@@ -9,7 +9,7 @@ use gatehost::text::clean_line;
 const COMMANDS: &[(&[&str], &str)] = &[
     (
         &["check", "lint", "exec", "verify-files", "all", "pre-commit"],
-        "`gate run` judges what changed; `gate run --all-files` everything",
+        "`gate run` checks what changed; `gate run --all-files` checks everything",
     ),
     (&["setup", "hooks", "add-hook"], "`gate install` puts gates into coding agents, git hooks and CI"),
     (&["validate", "config", "show"], "`gate plan` shows what gate.toml means"),
@@ -17,7 +17,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["verifiers", "plugins"], "`gate inspect` lists the bundled verifiers"),
     (&["create", "generate"], "`gate init` writes a gate.toml; `gate new` starts a verifier"),
     (&["history", "runs"], "`gate log` shows the entries of the ledger"),
-    (&["autofix", "format", "fmt"], "`gate fix` applies the repairs that verifiers offer"),
+    (&["autofix", "format", "fmt"], "`gate fix` applies the fixes that verifiers offer"),
 ];
 
 /// Flags of other programs, and their equivalents.
@@ -44,7 +44,7 @@ pub(crate) fn instead(error: &clap::Error, command: &clap::Command) -> Option<Er
                 .filter(|command| !command.is_hide_set())
                 .map(clap::Command::get_name)
                 .collect();
-            let near = known(COMMANDS, typed)
+            let near = hint_for(COMMANDS, typed)
                 .or_else(|| near(typed, &names).map(|name| format!("did you mean `gate {name}`?")));
             ("command", typed, near.or(Some("`gate --help` lists the commands".to_owned())))
         }
@@ -54,14 +54,14 @@ pub(crate) fn instead(error: &clap::Error, command: &clap::Command) -> Option<Er
             let names = flags(command);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let near = near(flag, &names).map(|name| format!("did you mean `{name}`?"));
-            ("flag", typed, Some(known(FLAGS, flag).map(|flag| format!("use {flag}")).or(near)?))
+            ("flag", typed, Some(hint_for(FLAGS, flag).map(|flag| format!("use {flag}")).or(near)?))
         }
         _ => return None,
     };
     Some(Error::mistake(anyhow!("there is no {what} `{}`", clean_line(typed, 60))).hint(hint))
 }
 
-fn known(table: &[(&[&str], &str)], typed: &str) -> Option<String> {
+fn hint_for(table: &[(&[&str], &str)], typed: &str) -> Option<String> {
     table.iter().find(|(words, _)| words.contains(&typed)).map(|(_, hint)| (*hint).to_owned())
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn count(number: usize, word: &str) -> String {
 }
 
 /// Returns a path in `directory`, relative to the folder where the program was started.
-pub(crate) fn seen(directory: &Path, path: &Path) -> PathBuf {
+pub(crate) fn from_start(directory: &Path, path: &Path) -> PathBuf {
     if directory == Path::new(".") { path.to_owned() } else { directory.join(path) }
 }
 

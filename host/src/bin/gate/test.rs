@@ -141,7 +141,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// Any failure fails; else an error is one.
+    /// Returns the status of all cases: any failure fails; otherwise any error is an error.
     fn status(&self) -> Status {
         let cases = self.cases.iter().map(|case| case.outcome.status());
         let promises = self.promises.iter().map(|promise| if promise.kept { Status::Pass } else { Status::Fail });
@@ -166,7 +166,7 @@ impl Tried {
         let kept = self.promises.iter().filter(|promise| promise.kept).count();
         let promises = match self.promises.len() {
             0 => String::new(),
-            all => format!(", {kept} of {all} promises kept"),
+            all => format!(", {kept} of {all} rules kept"),
         };
         let status = paint(color, self.status().as_str());
         let cases = terminal::count(self.cases.len(), "case");

@@ -1,10 +1,10 @@
-//! `gate verify`: was this tree passed by this policy? Nothing runs.
+//! `gate verify`: looks up whether this policy passed this tree. Nothing runs.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::run::Watcher;
 use crate::{Exit, evidence, setup};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 use gatehost::changes::{self, Selection};
 use gatehost::environment::Environment;
@@ -13,8 +13,9 @@ use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
+use tempfile::TempDir;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -25,6 +26,7 @@ reads every content besides.
 Examples:
   gate verify                     may this be committed?
   gate verify HEAD                did the last commit pass?
+  gate verify \"$new\"              in a pre-receive hook of a bare repository
   gate verify --anchor 12:ab…     and is the ledger unaltered since the anchor?")]
 pub(crate) struct VerifyArgs {
     /// The commit to look up
@@ -47,13 +49,14 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> {
-    let environment = Environment::of_process();
-    let (ledger, _) = evidence::open(global)?;
-    let commit = commit(global, command, &environment)?;
+    let ledger = evidence::ledger(command.anchor)?;
+    let WorkTree { folder, environment, empty } = work_tree(global)?;
+    let rev = command.rev.clone().or_else(|| empty.is_some().then(|| "HEAD".to_owned()));
+    let commit = commit(&folder, rev, &environment)?;
     let selection = commit.clone().map_or(Selection::Changed, Selection::Commit);
-    let (tree, base) = session::digest_of(&global.directory, &selection, &environment)?;
+    let (tree, base) = session::digest_of(&folder, &selection, &environment)?;
     let tree = tree.ok_or_else(|| Error::input("cannot read all files of the change"))?;
-    let mut request = Request::new(&global.directory, environment.clone());
+    let mut request = Request::new(&folder, environment.clone());
     request.selection = selection;
     request.gate.clone_from(&command.gate);
     request.policy = match (&command.config, &command.policy_from) {
@@ -128,14 +131,38 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
     Ok(if verified { Exit::Pass } else { Exit::Fail })
 }
 
+/// Where git looks for the commit.
+struct WorkTree {
+    folder: PathBuf,
+    environment: Environment,
+    /// The working tree of a repository that has none.
+    empty: Option<TempDir>,
+}
+
+/// Returns the folder of the caller. A bare repository, where pre-receive hooks run, gets an empty working tree: a commit is
+/// looked up without one.
+fn work_tree(global: &Global) -> Result<WorkTree, Error> {
+    let (folder, mut environment) = (global.directory.clone(), Environment::of_process());
+    let is_there = |name: &str| folder.join(name).exists();
+    let is_bare = is_there("HEAD") && is_there("objects") && is_there("refs") && !is_there(".git");
+    if !is_bare || environment.get("GIT_WORK_TREE").is_some() {
+        return Ok(WorkTree { folder, environment, empty: None });
+    }
+    let empty = tempfile::tempdir().context("cannot create a temporary folder").map_err(Error::broken)?;
+    let repository = folder.canonicalize().context("cannot open the repository").map_err(Error::mistake)?;
+    environment.set("GIT_DIR", repository);
+    environment.set("GIT_WORK_TREE", empty.path());
+    Ok(WorkTree { folder: empty.path().to_owned(), environment, empty: Some(empty) })
+}
+
 /// Returns the id of the commit to look up; nothing for uncommitted changes.
-fn commit(global: &Global, command: &VerifyArgs, environment: &Environment) -> Result<Option<String>, Error> {
-    let rev = match &command.rev {
-        Some(rev) => rev.clone(),
-        None if session::is_unchanged(&global.directory, environment)? => "HEAD".to_owned(),
+fn commit(folder: &Path, rev: Option<String>, environment: &Environment) -> Result<Option<String>, Error> {
+    let rev = match rev {
+        Some(rev) => rev,
+        None if session::is_unchanged(folder, environment)? => "HEAD".to_owned(),
         None => return Ok(None),
     };
     // Named by its id from here on, so that everything below is about the same commit.
-    let id = changes::base(&global.directory, &Selection::Base(rev.clone()), environment);
+    let id = changes::base(folder, &Selection::Base(rev.clone()), environment);
     Ok(Some(id.map_err(gatehost::error::Error::from)?.unwrap_or(rev)))
 }

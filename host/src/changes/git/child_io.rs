@@ -16,7 +16,7 @@ pub(super) struct ChildOutput<T> {
 
 /// Writes and reads at the same time, so that neither side blocks on a full pipe. If one side fails or time is up, the child
 /// is killed, which ends the other.
-pub(super) fn attend<T: Send>(
+pub(super) fn communicate<T: Send>(
     mut child: Child,
     patience: Duration,
     speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn an_answer_has_both_outputs_and_the_exit() {
-        let answer = attend(shell("cat; echo no >&2; exit 3"), A_WHILE, |mut pipe| pipe.write_all(b"yes"), whole);
+        let answer = communicate(shell("cat; echo no >&2; exit 3"), A_WHILE, |mut pipe| pipe.write_all(b"yes"), whole);
         let answer = answer.expect("an answer");
         assert_eq!((answer.status.code(), &*answer.stdout, &*answer.stderr), (Some(3), "yes", "no"));
     }
 
     #[test]
     fn who_does_not_answer_is_ended() {
-        let late = attend(shell("exec sleep 600"), Duration::from_millis(20), |_| Ok(()), whole);
+        let late = communicate(shell("exec sleep 600"), Duration::from_millis(20), |_| Ok(()), whole);
         assert!(late.expect_err("too late").to_string().contains("timed out"));
     }
 
@@ -106,7 +106,7 @@ mod tests {
             pipe.write_all(&[b'x'; 4096])?;
         };
         let refuse = |_: ChildStdout| Err::<(), _>(io::Error::other("refused"));
-        let refused = attend(shell("exec sleep 600"), A_WHILE, endless, refuse);
+        let refused = communicate(shell("exec sleep 600"), A_WHILE, endless, refuse);
         assert_eq!(refused.expect_err("refused").to_string(), "refused");
     }
 }

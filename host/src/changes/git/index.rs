@@ -281,7 +281,7 @@ impl IndexFile {
         let body = bytes.len().checked_sub(format.length()).ok_or_else(|| broken("it ends too early"))?;
         let mut reader = IndexReader(&bytes[..body]);
         if reader.take(4)? != b"DIRC" {
-            return Err(broken("it does not begin like one"));
+            return Err(broken("it does not start with the signature of an index"));
         }
         let version = reader.number()?;
         if !(2..=4).contains(&version) {
@@ -348,7 +348,7 @@ impl EntryOffsets {
         if usize::try_from(end) == Ok(self.end) {
             Ok(())
         } else {
-            Err(broken("it says that its entries end elsewhere"))
+            Err(broken("the recorded end of its entries is wrong"))
         }
     }
 
@@ -356,12 +356,12 @@ impl EntryOffsets {
         let end = IndexReader(content).number()?;
         match usize::try_from(end) == Ok(self.end) && is_last {
             true => Ok(()),
-            false => Err(broken("it says that its entries end elsewhere")),
+            false => Err(broken("the recorded end of its entries is wrong")),
         }
     }
 
     fn refuse_other_blocks(&self, content: &[u8]) -> Result<(), ChangesError> {
-        let elsewhere = || broken("it says that its entries are elsewhere");
+        let elsewhere = || broken("the recorded positions of its entries are wrong");
         let mut reader = IndexReader(content);
         if reader.number()? != 1 {
             return Err(elsewhere());
@@ -425,7 +425,7 @@ fn item(
     };
     // All bits of the field are set for longer paths.
     if usize::from(flags & 0xfff) != path.len().min(0xfff) {
-        return Err(broken("the length of a path is not what it says"));
+        return Err(broken("the recorded length of a path is wrong"));
     }
     let item = IndexEntry {
         path,
@@ -522,7 +522,7 @@ mod tests {
             (file(2, &two(), &[])[..70].to_vec(), "ends too early"),
             (file(5, &two(), &[]), "its version is 5"),
             (file(2, &[two(), two()].concat(), &[]), "out of order"),
-            (file(2, &[long], &[]), "the length of a path"),
+            (file(2, &[long], &[]), "length of a path is wrong"),
             (file(2, &[written("a", 0o100_644, 0x4000)], &[]), "flags"),
             (file(2, &two(), &[(b"evil", Vec::new())]), "unknown part `evil`"),
             (file(2, &two(), &[(b"TREE", b"\0x 0\n".to_vec())]), "a number is not one"),

@@ -71,6 +71,11 @@ impl Layout {
         &self.folder
     }
 
+    /// Returns the common folder of all working trees.
+    pub(super) fn common(&self) -> &Path {
+        &self.common
+    }
+
     /// Returns whether a part of the history is missing.
     pub(super) fn is_shallow(&self) -> bool {
         self.common.join("shallow").symlink_metadata().is_ok()

@@ -14,9 +14,10 @@
 //! - the environment: only the variables that locate the repository, its index and the user's configuration;
 //! - files that git reads as a whole must be regular files of a plausible size (`layout.rs`).
 
-use super::child_io::{ChildOutput, attend};
+use super::child_io::{ChildOutput, communicate};
 use super::id::ObjectFormat;
 use super::layout::Layout;
+use super::object_files::{self, ObjectFiles};
 use super::objects::{CatFile, Object, Objects};
 use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
@@ -93,20 +94,20 @@ pub(super) struct Git {
     pub(super) format: ObjectFormat,
     pub(super) is_shallow: bool,
     pub(super) layout: Layout,
-    /// The process that reads objects, started ahead of the first request.
+    /// The process that reads objects, if one is running and idle.
     pub(super) reader: Mutex<Option<CatFile>>,
 }
 
 impl Git {
     /// Returns the root of the working tree that git finds from `folder`.
     pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, ChangesError> {
-        let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
+        let answer = Self::unopened(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Opens git in the working tree `root`. Refused if git would use another one.
     pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
-        Self::opened(Self::unknowing(root, environment)?)
+        Self::opened(Self::unopened(root, environment)?)
     }
 
     /// Opens git in a repository inside or around that of the environment; `None` if there is none.
@@ -118,7 +119,7 @@ impl Git {
         };
         let variables = environment.variables().filter(|(name, _)| is_meant(name));
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let git = Self::unknowing(root, &environment)?;
+        let git = Self::unopened(root, &environment)?;
         if !git.layout.is_plausible() {
             return Ok(None);
         }
@@ -130,6 +131,12 @@ impl Git {
         }
     }
 
+    /// Returns the object files, if they are where a repository usually has them.
+    pub(super) fn object_files(&self) -> Option<ObjectFiles> {
+        let is_elsewhere = self.environment.get("GIT_OBJECT_DIRECTORY").is_some();
+        (self.is_pinned && !is_elsewhere).then(|| ObjectFiles::new(self.layout.common().join("objects")))
+    }
+
     /// Returns the environment that git sees.
     pub(super) fn environment(&self) -> &Environment {
         &self.environment
@@ -137,11 +144,11 @@ impl Git {
 
     fn opened(mut git: Self) -> Result<Self, ChangesError> {
         git.layout.refuse_unbounded()?;
-        let reader = CatFile::start(&git)?;
-        git.reader = Mutex::new(Some(reader));
         if git.is_pinned {
             let mut objects = Objects::new(&git);
-            let head = objects.named("HEAD")?;
+            let known = object_files::head(git.layout.folder(), git.layout.common());
+            let known = known.and_then(|id| objects.stored(&id));
+            let head = if known.is_some() { known } else { objects.named("HEAD")? };
             let reader = objects.into_talk();
             git.is_shallow = git.layout.is_shallow();
             git.format = match &head {
@@ -151,6 +158,8 @@ impl Git {
             (git.head, git.reader) = (head, Mutex::new(reader));
             return Ok(git);
         }
+        // It starts while git answers.
+        git.reader = Mutex::new(Some(CatFile::start(&git)?));
         let root = &git.root;
         let answer = git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"])?;
         let lines: Vec<&[u8]> = answer.split(|&byte| byte == b'\n').collect();
@@ -166,7 +175,7 @@ impl Git {
         Ok(git)
     }
 
-    fn unknowing(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
+    fn unopened(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
         let path = environment.get("PATH").unwrap_or_default();
         let program = search_path::find_program("git", path, root).ok_or(ChangesError::NoGit)?;
         let path = search_path::outside(path, root);
@@ -211,8 +220,7 @@ impl Git {
         listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
     ) -> Result<ChildOutput<T>, ChangesError> {
         let child = self.spawn(arguments)?;
-        let said = attend(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))?;
-        Ok(said)
+        communicate(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))
     }
 
     /// Starts git with pipes.

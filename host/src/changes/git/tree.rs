@@ -83,8 +83,10 @@ impl Child {
 impl Folder {
     /// Returns the folder of entries that are sorted by path and share the first `skip` bytes. `names` has all their paths.
     pub(super) fn of(format: ObjectFormat, names: &[u8], entries: &[(Range<usize>, TreeEntry)], skip: usize) -> Self {
-        let mut children = Vec::new();
-        let mut stored = Vec::new();
+        // An entry has about 40 bytes.
+        let likely = entries.len().min(64);
+        let mut children = Vec::with_capacity(likely);
+        let mut stored = Vec::with_capacity(likely * 40);
         let mut rest = entries;
         while let Some((path, entry)) = rest.first() {
             let start = path.start + skip;

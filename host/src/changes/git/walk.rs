@@ -33,7 +33,7 @@ pub(super) struct TrackedFile {
 
 impl TrackedFile {
     /// Returns the stat of a regular file.
-    pub(super) fn sight(&self) -> Option<FileStat> {
+    pub(super) fn file_stat(&self) -> Option<FileStat> {
         (self.kind == FileKind::File).then_some(FileStat { mark: self.mark, executable: self.is_program })
     }
 }

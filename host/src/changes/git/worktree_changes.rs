@@ -99,11 +99,11 @@ impl Live<'_> {
             true => since_head.clone(),
             false => self.against_index(&mut objects, &mut index, base_tree)?,
         };
-        let known = known(&index, [&since_head, &since_base]);
+        let known = known_paths(&index, [&since_head, &since_base]);
         let look = walk::walk(self.git, self.root, self.work, &known, "")?;
         let inner = self.inner(&known, &look, with_hunks)?;
-        let mut stats = StatCache::open(self.store, self.root, self.git.format);
-        let digests = content::digests(self.work, self.git.format, &mut stats, &known.paths, &look.present)?;
+        let mut cache = StatCache::open(self.store, self.root, self.git.format);
+        let digests = content::digests(self.work, self.git.format, &mut cache, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
             Some(difference) => difference.old,
             None => index.get(path).and_then(|known| known.entry),
@@ -111,13 +111,13 @@ impl Live<'_> {
         let mut comparison = ContentComparison {
             git: self.git,
             work: self.work,
-            stats: &mut stats,
+            stats: &mut cache,
             attributes: Attributes::new(&base_of),
             has_modes: has_modes(self.root, &known, &look, &base_of),
             converts: None,
         };
         let mut changes = Vec::new();
-        let mut looks = HashMap::new();
+        let mut stats = HashMap::new();
         let mut bases = BTreeMap::new();
         for (number, name) in known.paths.iter().enumerate() {
             let known = known.states[number].copied();
@@ -137,7 +137,7 @@ impl Live<'_> {
             };
             if let Some(change) = self.compare(&mut objects, &mut comparison, name, &places, &there)? {
                 bases.insert(change.path.clone(), places.base);
-                looks.extend(there.present.and_then(TrackedFile::sight).map(|sight| (change.path.clone(), sight)));
+                stats.extend(there.present.and_then(TrackedFile::file_stat).map(|stat| (change.path.clone(), stat)));
                 changes.push(change);
             }
         }
@@ -150,8 +150,8 @@ impl Live<'_> {
         }
         changes.extend(inner.changes);
         drop(comparison);
-        stats.keep();
-        Ok(FoundChanges { base: base.map(|id| id.to_string()), looks, ..changes.into() })
+        cache.keep();
+        Ok(FoundChanges { base: base.map(|id| id.to_string()), stats, ..changes.into() })
     }
 
     /// Returns every file below `folder` that is tracked, or that is neither tracked nor ignored.
@@ -161,7 +161,7 @@ impl Live<'_> {
         let head = commits::head(&mut objects)?.map(|(_, commit)| commit.tree);
         // A file that was removed from the index and still exists is checked, although no commit would contain it.
         let since_head = self.against_index(&mut objects, &mut index, head)?;
-        let known = known(&index, [&since_head, &since_head]);
+        let known = known_paths(&index, [&since_head, &since_head]);
         let look = walk::walk(self.git, self.root, self.work, &known, folder)?;
         let mut changes = self.inner(&known, &look, false)?.changes;
         changes.retain(|change| change.kind != ChangeKind::Deleted);
@@ -169,18 +169,18 @@ impl Live<'_> {
         for name in &look.untracked {
             changes.push(whole_file(path(name)?, ChangeState::Untracked));
         }
-        let mut looks = HashMap::new();
+        let mut stats = HashMap::new();
         let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         for (number, name) in known.paths.iter().enumerate() {
             let present = look.present[number].as_ref();
             let is_below = name.starts_with(start.as_bytes()) || *name == folder.as_bytes();
             let is_behind_link = |name| self.is_behind_link(name, known.is_repository[number]);
             if present.is_some() || is_below && str::from_utf8(name).is_ok_and(is_behind_link) {
-                looks.extend(present.and_then(TrackedFile::sight).map(|sight| Ok((path(name)?, sight))).transpose()?);
+                stats.extend(present.and_then(TrackedFile::file_stat).map(|stat| Ok((path(name)?, stat))).transpose()?);
                 changes.push(Change { size: size_of(present), ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
-        Ok(FoundChanges { looks, ..changes.into() })
+        Ok(FoundChanges { stats, ..changes.into() })
     }
 
     /// Returns the changes in nested repositories since the commits that they have checked out.
@@ -351,7 +351,7 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns every path of the index or a commit, and whether one of them has a submodule there.
-fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
+fn known_paths<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
     let mut known: Vec<(&[u8], Option<&IndexState>, bool)> =
         index.paths().map(|(path, state)| (path, Some(state), state.is_repository())).collect();
     let mut gone = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Looking at the whole ledger: which entries are not what was appended.
+//! Checks the whole ledger for entries that differ from what was appended.
 
 use super::rows::{self, COLUMNS, LINKS};
 use super::{ChainEnds, SCHEMA};
@@ -15,7 +15,7 @@ const TREE: usize = 10;
 /// The most that is told of a damaged file.
 const MOST: u32 = 20;
 
-/// Everything that is wrong. `anchors` were once the last entry.
+/// Returns all damages. Each of `anchors` was once the last entry.
 pub(super) fn all(connection: &Connection, anchors: &[Head]) -> Vec<Damage> {
     let mut damages = file(connection);
     let broken = |what: &str, error: &dyn std::fmt::Display| {
@@ -32,8 +32,8 @@ pub(super) fn all(connection: &Connection, anchors: &[Head]) -> Vec<Damage> {
     damages
 }
 
-/// The same without contents, and without looking at the file beyond the list of entries. Besides, the numbers of the entries
-/// that are labelled with this tree: they come from the list itself, and not from an index.
+/// Checks the list of entries without their contents, and returns the damages and the numbers of the entries with this
+/// tree. The numbers come from the list itself, not from an index.
 pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (Vec<Damage>, Vec<u64>) {
     let (mut damages, mut found) = (Vec::new(), Vec::new());
     let mut look = || -> Result<(), String> {
@@ -74,10 +74,11 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
     if let Err(error) = look() {
         damages.push(Damage::new(None, DamageKind::File, format!("the list of entries cannot be read: {error}")));
     }
+    damages.dedup();
     (damages, found)
 }
 
-/// Whether the file is as SQLite wrote it, with our tables and nothing else.
+/// Checks that the file is intact for SQLite, and has our tables and nothing else.
 fn file(connection: &Connection) -> Vec<Damage> {
     let found = || -> rusqlite::Result<Vec<Damage>> {
         let mut damages = Vec::new();
@@ -94,7 +95,7 @@ fn file(connection: &Connection) -> Vec<Damage> {
         let schema = rows.collect::<rusqlite::Result<BTreeMap<_, _>>>()?;
         let expected = SCHEMA.iter().map(|(name, sql)| ((*name).to_owned(), (*sql).to_owned()));
         if schema != expected.collect() {
-            damages.push(Damage::new(None, DamageKind::File, "the tables are not those that gate made"));
+            damages.push(Damage::new(None, DamageKind::File, "the tables differ from those that `gate` creates"));
         }
         Ok(damages)
     };
@@ -144,7 +145,7 @@ fn walk(connection: &Connection, tail: &ChainEnds, damages: &mut Vec<Damage>) ->
     Ok(before)
 }
 
-/// Whether an entry, but for its content, is what was appended, and follows the one before it.
+/// Checks that an entry, except its content, is unaltered and follows the one before it.
 fn linked(link: &HashedEntry<'_>, hash: &[u8], before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
     let seq = link.seq;
     if link.hash(buffer).0 != hash {
@@ -156,7 +157,7 @@ fn linked(link: &HashedEntry<'_>, hash: &[u8], before: Head, buffer: &mut Vec<u8
     }
 }
 
-/// One entry with its content.
+/// Checks one entry with its content.
 fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
     let Entry { seq, at, project, kind, labels, prev, hash, .. } = entry;
     let (seq, parts) = (*seq, chain::parts(at, project.as_str(), kind.as_str(), labels));
@@ -166,20 +167,20 @@ fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, buffer: &m
     if !there {
         altered("its content is missing");
     } else if chain::digest(&entry.body) != digest {
-        altered("its content is not what was appended");
+        altered("its content differs from what was appended");
     }
 }
 
-/// Whether the chain begins where the last `prune` entry says that it does.
+/// Checks that the chain begins where the last `prune` entry says.
 fn begins(tail: &ChainEnds, pruned: Option<Pruned>, damages: &mut Vec<Damage>) {
     let base = pruned.map_or((0, Hash::ZERO.to_string()), |pruned| (pruned.last, pruned.last_hash));
     if base != (tail.base.seq, tail.base.hash.to_string()) {
-        let message = format!("the ledger begins after entry {}, and no entry says why", tail.base.seq);
+        let message = format!("the ledger starts after entry {}, and no `prune` entry explains it", tail.base.seq);
         damages.push(Damage::new(tail.base.seq + 1, DamageKind::Removed, message));
     }
 }
 
-/// Whether the end is where it was.
+/// Checks that no entry at the end is missing.
 fn ends(connection: &Connection, tail: &ChainEnds, last: Head, anchors: &[Head], damages: &mut Vec<Damage>) {
     if last.seq < tail.head.seq {
         damages.push(truncated(last.seq + 1, tail.head.seq));

@@ -1,4 +1,4 @@
-//! The state folder: this user's alone, with a small file beside the database that says how far the ledger had come.
+//! The state folder: it belongs to one user, and has a small file next to the database that records the last entry.
 
 use crate::ledger::{Head, LedgerError};
 use rustix::fs::{Mode, OFlags};
@@ -35,13 +35,13 @@ pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     }
 }
 
-/// Wait until the names in a folder are on the disk.
+/// Waits until the names in a folder are on the disk.
 fn sync(folder: &Path) -> std::io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::File::open(folder)?.sync_all()
 }
 
-/// How far the ledger had come when the file was last written, if that is known.
+/// Returns the last entry at the time when the file was last written, if that is known.
 pub(super) fn anchor(folder: &Path) -> Option<Head> {
     fs::read_to_string(folder.join(ANCHOR)).ok()?.parse().ok()
 }

@@ -1,7 +1,7 @@
-//! Entries as rows, and back.
+//! Converts entries to rows, and back.
 
 use super::{unreadable, unwritable};
-use crate::ledger::chain::{self, Damage, DamageKind, Hash};
+use crate::ledger::chain::{Damage, DamageKind, Hash};
 use crate::ledger::{Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
@@ -11,21 +11,24 @@ use std::collections::BTreeMap;
 pub(super) const COLUMNS: &str = "entry.seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, \
                                   plan, prev, hash, digest, body.bytes";
 
-/// The same without the body, which is most of what is stored.
-pub(super) const LINKS: &str = "seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, plan, prev, \
-                                hash, digest, NULL";
+/// The same without the body, which is most of what is stored, and as bytes: SQLite copies every text to end it with a zero.
+pub(super) const LINKS: &str = "seq, CAST(at AS BLOB), CAST(project AS BLOB), CAST(kind AS BLOB), CAST(run AS BLOB), \
+                                CAST(task AS BLOB), CAST(\"group\" AS BLOB), CAST(session AS BLOB), CAST(gate AS BLOB), \
+                                CAST(status AS BLOB), CAST(class AS BLOB), CAST(tree AS BLOB), CAST(plan AS BLOB), prev, \
+                                hash, digest";
 
 pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(index)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, number))
 }
 
-/// SQLite counts in `i64`. Nobody appends as many entries as that.
+/// Converts a number for SQLite, which counts in `i64`. No ledger has more entries than that.
 fn stored(seq: u64) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }
 
-pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
+/// Inserts an entry; `digest` is that of its body.
+pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry, digest: &Hash) -> rusqlite::Result<()> {
     let Entry { seq, at, project, kind, labels, prev, hash, body } = entry;
     let Labels { run, task, group, session, gate, status, class, tree, plan } = labels;
     transaction.execute(
@@ -46,7 +49,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::
             plan,
             prev.0,
             hash.0,
-            chain::digest(body).0
+            digest.0
         ],
     )?;
     transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), body])?;
@@ -58,7 +61,7 @@ pub(super) fn set_head(transaction: &Transaction<'_>, head: Head) -> rusqlite::R
     Ok(())
 }
 
-/// The entry with the greatest number.
+/// Returns the entry with the greatest number.
 pub(super) fn last(connection: &Connection) -> Result<Option<Head>, LedgerError> {
     let row = connection.query_row("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1", [], |row| {
         Ok(Head { seq: number(row, 0)?, hash: Hash(row.get(1)?) })
@@ -66,13 +69,13 @@ pub(super) fn last(connection: &Connection) -> Result<Option<Head>, LedgerError>
     row.optional().map_err(unreadable)
 }
 
-/// The hash at a number, if there is such an entry.
+/// Returns the hash at a number, if there is such an entry.
 pub(super) fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>, LedgerError> {
     let hash = connection.query_row("SELECT hash FROM entry WHERE seq = ?1", [stored(seq)], |row| row.get(0));
     Ok(hash.optional().map_err(unreadable)?.map(Hash))
 }
 
-/// One entry, and the digest that is stored beside it. The body is empty where it is missing.
+/// Reads one entry, and the digest that is stored with it. The body is empty if it is missing.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Entry, Hash, bool)> {
     let bytes: Option<Vec<u8>> = row.get(16)?;
     let kind: String = row.get(3)?;
@@ -104,7 +107,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Entry, Hash, bool)> {
     Ok((entry, Hash(row.get(15)?), there))
 }
 
-/// The entries that are asked for, each checked against its own hash.
+/// Returns the selected entries, each checked against its own hash.
 pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
     let (mut conditions, mut values): (Vec<String>, Vec<Value>) = (Vec::new(), Vec::new());
     let project = filter.project.as_ref().map(|project| project.as_str().to_owned());
@@ -153,7 +156,7 @@ pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Ent
     Ok(entries)
 }
 
-/// The entries with these numbers, each checked against its own hash.
+/// Returns the entries with these numbers, each checked against its own hash.
 pub(super) fn at(connection: &Connection, numbers: &[u64]) -> Result<Vec<Entry>, LedgerError> {
     let sql = format!("SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq WHERE entry.seq = ?1");
     let mut statement = connection.prepare(&sql).map_err(unreadable)?;
@@ -167,7 +170,7 @@ pub(super) fn at(connection: &Connection, numbers: &[u64]) -> Result<Vec<Entry>,
     Ok(entries)
 }
 
-/// An entry that is what was appended.
+/// Returns an entry, or an error if it was altered.
 fn intact(row: &Row<'_>) -> Result<Entry, LedgerError> {
     let seq = number(row, 0).map_err(unreadable)?;
     let damaged = |why: &str| LedgerError::Damaged(Damage::new(seq, DamageKind::Altered, format!("entry {seq} {why}")));
@@ -181,14 +184,15 @@ fn intact(row: &Row<'_>) -> Result<Entry, LedgerError> {
     Ok(entry)
 }
 
-/// What is about to be dropped: the hash of the last entry, how many there are of each kind, and what the runs came to.
+/// Returns a summary of the entries to drop: the hash of the last one, the number of each kind, and the results of the
+/// runs.
 #[expect(clippy::type_complexity, reason = "read once, by one caller")]
 pub(super) fn summary(
     connection: &Connection,
     up_to: u64,
 ) -> Result<(Hash, BTreeMap<String, u64>, BTreeMap<String, u64>), LedgerError> {
     let hash = hash_at(connection, up_to)?
-        .ok_or_else(|| LedgerError::Unwritable(format!("there is no entry {up_to}, so that nothing can be dropped")))?;
+        .ok_or_else(|| LedgerError::Unwritable(format!("there is no entry {up_to}, so nothing can be dropped")))?;
     let count = |sql: &str| -> rusqlite::Result<BTreeMap<String, u64>> {
         let mut statement = connection.prepare(sql)?;
         let rows = statement.query_map([stored(up_to)], |row| Ok((row.get(0)?, number(row, 1)?)))?;

@@ -1,10 +1,10 @@
-//! The end of the write-ahead log: whether an earlier write stopped before its commit.
+//! Checks the end of the write-ahead log for an earlier write that stopped before its commit.
 //!
-//! SQLite ignores such a tail and overwrites it, so nothing of it is ever read as an entry. That it was there is worth an
-//! entry: a process was killed, or the disk was full, in the middle of a write.
+//! SQLite ignores such a tail and overwrites it, so nothing of it is ever read as an entry. An entry records it, because a
+//! process was killed, or the disk was full, in the middle of a write.
 //!
-//! Only the log is opened here. SQLite's locks are on other files, and closing any descriptor of those would end the locks
-//! of this process.
+//! Only the log is opened here. SQLite's locks are on other files, and closing any descriptor of those would release the
+//! locks of this process.
 
 use std::fs::File;
 use std::io;
@@ -16,8 +16,8 @@ const FRAME: usize = 24;
 /// The log begins with this number; the last bit says in which order checksums read their words.
 const MAGIC: u32 = 0x377f_0682;
 
-/// The number of pages behind the last commit that belong to a write which was not committed. Call it while holding the lock
-/// for writing: otherwise the write may still be going on.
+/// Returns the number of pages after the last commit, which belong to a write that was not committed. Call it while holding
+/// the write lock: otherwise the write may still be running.
 pub(super) fn uncommitted_pages(log: &Path) -> io::Result<u64> {
     let file = match File::open(log) {
         Ok(file) => file,
@@ -68,7 +68,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word))
 }
 
-/// The running checksum of SQLite's log.
+/// Returns the running checksum of SQLite's log.
 fn checksum((mut one, mut two): (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
     let word = |bytes: [u8; 4]| if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
     for [a, b, c, d, e, f, g, h] in bytes.as_chunks::<8>().0.iter().copied() {

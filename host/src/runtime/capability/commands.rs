@@ -25,7 +25,8 @@ impl Runner {
 }
 
 impl Sandbox {
-    /// Linked only if it is granted. If that should ever be wrong, the guest ends.
+    /// Returns the commands of the check. The import is linked only if it is granted; if that should ever be wrong, the
+    /// guest ends.
     fn runner(&mut self) -> wasmtime::Result<&mut Runner> {
         self.commands
             .as_mut()

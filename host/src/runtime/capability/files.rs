@@ -12,7 +12,8 @@ use crate::workspace::{FileKind, WorkspaceEntry, WorkspaceError};
 const MAX_READ: u64 = 16 << 20;
 
 impl Sandbox {
-    /// Linked only if it is granted. If that should ever be wrong, the guest ends.
+    /// Returns the workspace of the check. The import is linked only if it is granted; if that should ever be wrong, the
+    /// guest ends.
     fn work(&self) -> wasmtime::Result<&dyn ReadFiles> {
         self.workspace
             .as_deref()

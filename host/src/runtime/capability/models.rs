@@ -25,7 +25,7 @@ impl Asker {
     }
 
     /// Returns the questions, and the first failure if there was one.
-    pub(crate) fn into_asked(self) -> (Vec<ModelUse>, Option<Failure>) {
+    pub(crate) fn into_uses(self) -> (Vec<ModelUse>, Option<Failure>) {
         (self.asked, self.unanswered)
     }
 
@@ -36,7 +36,8 @@ impl Asker {
 }
 
 impl Sandbox {
-    /// Linked only if it is granted. If that should ever be wrong, the guest ends.
+    /// Returns the models of the check. The import is linked only if it is granted; if that should ever be wrong, the guest
+    /// ends.
     fn asker(&mut self) -> wasmtime::Result<&mut Asker> {
         self.models
             .as_mut()

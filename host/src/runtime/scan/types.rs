@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use wasmparser::{Parser, Payload};
 
-    /// What the sections of types of a component come to, and whether the parser reads each to the same end.
+    /// Counts the types of a component, and checks that the parser reads each section to the same end.
     fn counted(text: &str) -> Vec<Counted> {
         let bytes = wat::parse_str(text).expect("text");
         let sections = Parser::new(0).parse_all(&bytes).map(|payload| payload.expect("valid"));

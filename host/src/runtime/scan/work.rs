@@ -168,7 +168,7 @@ impl CompileWork {
                 return limit(format!("blocks nested more than {MAX_BLOCK_DEPTH} deep"));
             }
             if values > MAX_VALUES {
-                return limit(format!("a function whose blocks and calls hand over more than {MAX_VALUES} values"));
+                return limit(format!("a function whose blocks and calls pass more than {MAX_VALUES} values"));
             }
             if spread > MAX_SPREAD {
                 return limit(format!(

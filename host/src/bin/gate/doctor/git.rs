@@ -15,7 +15,7 @@ pub(super) fn lines(root: &Path) -> Vec<DoctorLine> {
         return Vec::new();
     }
     let mut lines = Vec::new();
-    let again = "`gate install git`, or `gate doctor --fix`";
+    let again = "run `gate install git`, or `gate doctor --fix`";
     for name in git::HOOKS {
         match git::installed(root, name, &Environment::of_process()) {
             Err(error) => return vec![DoctorLine::bad("git", error.to_string(), "repair the repository")],
@@ -27,7 +27,7 @@ pub(super) fn lines(root: &Path) -> Vec<DoctorLine> {
         }
     }
     if lines.is_empty() {
-        return vec![DoctorLine::note("git", "no hook of this repository calls `gate`; `gate install git`")];
+        return vec![DoctorLine::note("git", "no hook of this repository calls `gate`; run `gate install git`")];
     }
     if lines.len() < git::HOOKS.len() {
         lines.push(DoctorLine::bad("git", "not all hooks are installed", again).of(Target::Git));
@@ -55,7 +55,7 @@ fn fire(name: &str, script: &str) -> Result<&'static str, String> {
     };
     let must = |arguments: &[&str]| match run(arguments) {
         Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("cannot prepare the sample: {}", said(&output))),
+        Ok(output) => Err(format!("cannot prepare the sample: {}", output_text(&output))),
         Err(why) => Err(why),
     };
     if name == "commit-msg" {
@@ -74,7 +74,7 @@ fn fire(name: &str, script: &str) -> Result<&'static str, String> {
         "pre-push" => run(&["push", "-q", "../remote.git", "HEAD:refs/heads/sample"])?,
         _ => run(&["commit", "-q", "-m", "sample"])?,
     };
-    let text = said(&output);
+    let text = output_text(&output);
     let code = if name == "commit-msg" { sample::MESSAGE_CODE } else { sample::CODE };
     if output.status.success() {
         return Err("it let the sample through".to_owned());
@@ -89,7 +89,7 @@ fn fire(name: &str, script: &str) -> Result<&'static str, String> {
     Ok("refuses the sample")
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     gatehost::text::clean_line(text.trim(), 1_000)
 }

@@ -4,19 +4,20 @@ use super::DoctorLine;
 use super::fire::{finish, version};
 use gatehost::config::HookConfig;
 use gatehost::environment::Environment;
-use gatehost::hook::{Answer, Host, sample};
+use gatehost::hook::{AgentHost, Answer, sample};
 use gatehost::install::{self, Handler, Target, Trust};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Returns the results for a host.
-pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
+pub(super) fn lines(host: AgentHost, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
     let target = Target::Host(host);
     let file = root.join(install::settings_file(host));
-    let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
+    let again = format!("run `gate install {}`, or `gate doctor --fix`", host.as_str());
     let Ok(text) = fs::read_to_string(&file) else {
-        let detail = format!("it is used here, but `gate` is not installed there; `gate install {}`", host.as_str());
+        let detail =
+            format!("this project uses it, but `gate` is not installed there; run `gate install {}`", host.as_str());
         return if target.is_used(root) { vec![DoctorLine::note(host.as_str(), detail)] } else { Vec::new() };
     };
     let Some(settings) = install::settings_value(&text) else {
@@ -25,7 +26,7 @@ pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLin
     };
     let handlers = install::handlers(host, &settings);
     if handlers.is_empty() {
-        let detail = format!("`gate` is not installed there; `gate install {}`", host.as_str());
+        let detail = format!("`gate` is not installed there; run `gate install {}`", host.as_str());
         return vec![DoctorLine::note(host.as_str(), detail)];
     }
     let mut lines = Vec::new();
@@ -51,7 +52,7 @@ pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLin
             let detail = format!("the host waits {waits} s, but the hook may take {takes} s");
             lines.push(DoctorLine::bad(&what, detail, again.clone()).of(target));
         }
-        if host == Host::Codex {
+        if host == AgentHost::Codex {
             lines.push(trust(&what, &file, handler));
         }
     }
@@ -60,14 +61,14 @@ pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLin
 }
 
 /// Returns the version of the client, if it is in PATH.
-fn client(host: Host) -> Option<DoctorLine> {
+fn client(host: AgentHost) -> Option<DoctorLine> {
     let (program, tried) = install::client(host);
     let tried = tried.map_or(String::new(), |tried| format!("; its hooks were tried with {tried}"));
     Some(DoctorLine::note(host.as_str(), format!("`{program} --version` is `{}`{tried}", version(program).ok()?)))
 }
 
 /// Returns a result if a hook calls another version of `gate`.
-fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
+fn other_version(host: AgentHost, handlers: &[Handler]) -> Option<DoctorLine> {
     let ours = format!("gate {}", env!("CARGO_PKG_VERSION"));
     let programs = handlers.iter().filter_map(|handler| install::program(&handler.command));
     // The sample finds a hook that cannot be started.
@@ -76,12 +77,12 @@ fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
 }
 
 /// Returns settings that silently disable hooks.
-fn switched_off(host: Host, root: &Path) -> Vec<DoctorLine> {
+fn switched_off(host: AgentHost, root: &Path) -> Vec<DoctorLine> {
     let mut lines = Vec::new();
     for file in install::settings_files(host, root, &Environment::of_process()) {
         let Ok(text) = fs::read_to_string(&file) else { continue };
         if let Some(setting) = install::switched_off(host, &text) {
-            let detail = format!("`{setting}` in `{}` makes the host skip hooks in silence", file.display());
+            let detail = format!("`{setting}` in `{}` makes the host skip hooks silently", file.display());
             lines.push(DoctorLine::bad(host.as_str(), detail, format!("remove `{setting}`")));
         }
     }
@@ -99,11 +100,11 @@ fn trust(what: &str, file: &Path, handler: &Handler) -> DoctorLine {
         }
         Trust::Unknown => DoctorLine::bad(what, "the hook is not trusted: Codex skips it silently", fix),
         Trust::Off => {
-            DoctorLine::bad(what, "the hook is trusted and switched off", "switch it on with `/hooks` in Codex")
+            DoctorLine::bad(what, "the hook is trusted but switched off", "switch it on with `/hooks` in Codex")
         }
         Trust::Project => DoctorLine::bad(
             what,
-            "the hook is trusted and the project is not: Codex skips it silently",
+            "the hook is trusted but the project is not: Codex skips it silently",
             "open Codex in this folder and trust it",
         ),
     }
@@ -115,7 +116,7 @@ fn codex_home() -> Option<PathBuf> {
 }
 
 /// Sends the sample through a hook as the host would: with its command line, `sh -c`, and an empty PATH.
-fn fire(host: Host, handler: &Handler) -> Result<(), String> {
+fn fire(host: AgentHost, handler: &Handler) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;
     let work = temporary.path().join("work");

@@ -41,7 +41,7 @@ fn line(name: &str, model: &ModelConfig, environment: &Environment) -> DoctorLin
     let what = format!("model {name}");
     if model.api == Api::Command {
         let command = model.command.as_deref().unwrap_or_default();
-        return DoctorLine::note(what, format!("is the command `{command}`, which a gate tries when it runs"));
+        return DoctorLine::note(what, format!("is the command `{command}`; only a gate runs it"));
     }
     match reach(model, environment, PATIENCE) {
         Ok(()) => DoctorLine::good(what, "can be reached"),

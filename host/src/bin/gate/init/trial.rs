@@ -99,7 +99,11 @@ impl<'a> TrialReport<'a> {
                 self.told.push(format!("{}: leaves out `{pattern}`: {why}", check.name));
             }
             if new.len() > MOST_NAMED {
-                self.told.push(format!("{}: leaves out {} more, for like reasons", check.name, new.len() - MOST_NAMED));
+                self.told.push(format!(
+                    "{}: leaves out {} more, for similar reasons",
+                    check.name,
+                    new.len() - MOST_NAMED
+                ));
             }
         }
         // A check that excludes most of its files is useless.
@@ -115,7 +119,7 @@ impl<'a> TrialReport<'a> {
         let hollow: Vec<&str> = draft.checks.iter().filter(|check| is_hollow(check)).map(|check| check.name).collect();
         for name in &hollow {
             self.told.push(format!(
-                "{name}: not added, since most files that it is for do not pass and are no fault of yours"
+                "{name}: not added, since most of its files do not pass, and none of them is a mistake of this repository"
             ));
         }
         draft.checks.retain(|check| !hollow.contains(&check.name));
@@ -154,7 +158,7 @@ impl<'a> TrialReport<'a> {
             .push(format!("{name}: `{line}`, since {}; in the gate `{PUSH}`, since tests take longer", tests.reason));
         let mut tried = tests.clone();
         let mut given: Vec<String> = Vec::new();
-        let mut reason = "it needs more than can be given to it".to_owned();
+        let mut reason = "it needs access that `gate` cannot grant".to_owned();
         for _ in 0..MOST_ROUNDS {
             let mut alone = draft.clone();
             alone.tests = vec![tried.clone()];

@@ -26,8 +26,8 @@ pub(super) fn list() -> Value {
     let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let subject = json!({
         "gate": text("The gate; without a name, the default one."),
-        "files": { "type": "array", "items": { "type": "string" }, "description": "Judge these files instead of what changed since the last commit." },
-        "since": text("Judge what changed since this commit."),
+        "files": { "type": "array", "items": { "type": "string" }, "description": "Check these files instead of the changes since the last commit." },
+        "since": text("Check the changes since this commit."),
         "claim": text("Your summary of the work: the claim."),
     });
     let place = json!({ "path": text("The file."), "line": { "type": "integer" } });
@@ -83,7 +83,7 @@ pub(super) fn list() -> Value {
         ),
         tool(
             "fix",
-            "Run a gate, and list the edits that verifiers offer as repairs. Nothing is changed.",
+            "Run a gate, and list the fixes that verifiers offer. Nothing is changed.",
             &object(subject, &[]),
             &fixes
         ),
@@ -164,10 +164,10 @@ fn run(server: &McpServer<'_>, subject: SubjectArguments, cancelled: oneshot::Re
             Ok(()) = cancelled => Ok(None),
         }
     };
-    setup::wait(run).map_err(|error| told(&error))?.ok_or_else(|| "the call was cancelled".to_owned())
+    setup::wait(run).map_err(|error| error_text(&error))?.ok_or_else(|| "the call was cancelled".to_owned())
 }
 
-fn told(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     let mut lines = Vec::new();
     for (message, causes, hint) in error.problems() {
         lines.push(format!("error: {message}"));

@@ -1,21 +1,21 @@
-//! What a hook reads from and leaves in the ledger: how often the agent was sent back, and that it was let go without a pass.
+//! Reads and writes the entries of hooks in the ledger: how often an agent was sent back, and that it stopped without a pass.
 
 use super::budget::{Budget, FAILED, FAULT, HookVerdict};
 use super::sessions::Remembered;
-use super::{Call, Decision, Event};
+use super::{Call, Decision, HookEvent};
 use crate::environment::Environment;
 use crate::ledger::body::{Bounce, Note};
 use crate::ledger::{Durability, EntryKind, Filter, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
 use std::path::{Path, PathBuf};
 
-/// The ledger and the folder of the sessions, both of which must be writable: who cannot count must not send back.
+/// The ledger and the folder of the sessions. Both must be writable: a hook that cannot count must not send an agent back.
 #[derive(Debug)]
-pub(super) struct Evidence {
+pub(super) struct HookState {
     folder: PathBuf,
     ledger: SqliteLedger,
 }
 
-/// What a run came to, for the ledger.
+/// The result of a run, for the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GateRun {
     pub(super) run: Option<String>,
@@ -23,11 +23,12 @@ pub(super) struct GateRun {
     pub(super) allowed: u32,
 }
 
-impl Evidence {
+impl HookState {
     /// Opens the state folder, or else a private one below the temporary folder.
     pub(super) fn open(environment: &Environment) -> Option<Self> {
         let user = rustix::process::geteuid().as_raw();
-        let temporary = environment.path("TMPDIR").unwrap_or_else(std::env::temp_dir).join(format!("gatehost-{user}"));
+        let temporary =
+            environment.path("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp")).join(format!("gatehost-{user}"));
         let folders = environment.state_folder().into_iter().chain([temporary]);
         folders.into_iter().find_map(|folder| {
             let ledger = SqliteLedger::open(&folder).ok()?;
@@ -36,17 +37,17 @@ impl Evidence {
         })
     }
 
-    /// The session of this key, locked.
+    /// Opens the session of this key and locks it.
     pub(super) fn session(&self, key: &str) -> std::io::Result<Remembered> {
         Remembered::open(&self.folder, key)
     }
 
-    /// The number of the last entry.
+    /// Returns the number of the last entry.
     pub(super) fn last(&self) -> Result<u64, LedgerError> {
         Ok(self.ledger.head()?.seq)
     }
 
-    /// How often the agent was sent back.
+    /// Returns how often the agent was sent back.
     pub(super) fn budget(&self, root: &Path, key: &str, gate: &str, since: u64) -> Result<Budget, LedgerError> {
         let filter = Filter {
             session: Some(key.to_owned()),
@@ -75,7 +76,7 @@ impl Evidence {
         let entry = match decision {
             Decision::Allow => return Ok(()),
             // What stands beside a tool's output sends nobody back.
-            Decision::Block(_) if call.event == Event::Tool && !is_fault => return Ok(()),
+            Decision::Block(_) if call.event == HookEvent::Tool && !is_fault => return Ok(()),
             Decision::Block(reason) => {
                 let failure = match judged {
                     HookVerdict::Fail { digest, .. } => digest.clone(),
@@ -93,7 +94,7 @@ impl Evidence {
     }
 }
 
-/// The project of a root, which is canonical.
+/// Returns the project of a root, which is canonical.
 fn project(root: &Path) -> Project {
     Project::at(root)
 }

@@ -15,10 +15,10 @@ const RUNS: &str = "runs";
 
 /// The inputs that decided a run, besides the files and the policy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct RunInputs {
+#[serde(default, bound(deserialize = "S: Default + Deserialize<'de>"))]
+pub(crate) struct RunInputs<S = Value> {
     /// The submission that was checked.
-    pub(crate) submission: Value,
+    pub(crate) submission: S,
     /// The paths of the files that were checked.
     pub(crate) paths: Vec<String>,
     /// Whether the changes were found by git.
@@ -35,11 +35,7 @@ pub(crate) struct RunInputs {
     pub(crate) predecessor_unpassed: bool,
 }
 
-impl RunInputs {
-    pub(crate) fn said(submission: &Submission) -> Value {
-        serde_json::to_value(submission).unwrap_or_default()
-    }
-
+impl<S> RunInputs<S> {
     pub(crate) fn work(work: WorkState) -> String {
         match work {
             WorkState::Unknown => "unknown",
@@ -61,7 +57,7 @@ impl StoredInputs {
     }
 
     /// Creates the folder and stores the inputs of the run.
-    pub(crate) fn begin(&self, given: &RunInputs) -> io::Result<()> {
+    pub(crate) fn begin(&self, given: &RunInputs<&Submission>) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.given_file())?;
         serde_json::to_writer(io::BufWriter::new(file), given).map_err(io::Error::from)
