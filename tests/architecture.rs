@@ -15,6 +15,7 @@ const PIPELINE: &[&str] = &[
     "regular_file",
     "run_id",
     "search_path",
+    "tape_files",
     "temporary",
     "cache_store",
     "verdict",

@@ -345,7 +345,6 @@ impl MountsBuilder<'_> {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                    // Packages have folders with such names, and code in them.
                     Ok(_) if has_credential_name(&entry.path()) => drop(self.credentials.insert(entry.path())),
                     _ => {}
                 }
@@ -459,7 +458,8 @@ fn is_system(path: &Path, home: Option<&Path>) -> bool {
 /// Returns whether a path is known to contain credentials.
 fn is_credential(path: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| CREDENTIALS.iter().any(|credential| path == home.join(credential)))
-        || has_credential_name(path)
+        // Packages have folders with such names, and code in them.
+        || has_credential_name(path) && !path.is_dir()
 }
 
 fn has_credential_name(path: &Path) -> bool {
