@@ -1,7 +1,8 @@
 //! Runs git: its arguments, its restrictions and its time limit.
 //!
-//! The repository belongs to the author of the change. So git is used for as little as possible: the bytes of objects, which
-//! are hashed before they are used (`objects.rs`); the commit that a name refers to; and which untracked files are ignored.
+//! The repository belongs to the author of the change. So git is used for as little as possible: the bytes of many or unusual
+//! objects, which are hashed before they are used (`objects.rs`); the commit that a name refers to; and which untracked files
+//! are ignored.
 //! Git runs nothing that the repository configures, and does not use the network:
 //!
 //! - git gets the paths of the repository and of its working tree, so that no setting changes them;
