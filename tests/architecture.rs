@@ -196,6 +196,18 @@ fn no_crate_is_compiled_twice() {
     assert!(features.is_empty(), "give `bundled/Cargo.toml` the same features of these: {features:#?}");
 }
 
+/// The lock files choose versions without ICU: `idna_adapter` 1.0 on the host, where no guest can look up names, and an
+/// older `textwrap` in the verifiers. After `cargo update`, run `cargo update -p idna_adapter --precise 1.0.0`.
+#[test]
+fn no_crate_of_icu_is_compiled() {
+    for lock in ["../Cargo.lock", "../plugins/Cargo.lock"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(lock)).expect("a lock file");
+        assert!(text.contains("name = \"serde\""), "{lock} is a lock file");
+        let icu: Vec<&str> = text.lines().filter(|line| line.starts_with("name = \"icu_")).collect();
+        assert!(icu.is_empty(), "{lock} has {icu:?}");
+    }
+}
+
 #[test]
 fn the_library_reads_no_environment_variable_by_itself() {
     for (module, file) in library() {
