@@ -112,3 +112,30 @@ pub(super) fn find(name: &str) -> Option<&'static Bundled> {
 }
 
 include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+#[cfg(all(test, feature = "bundled"))]
+mod tests {
+    use super::super::config;
+
+    /// Wasmtime stores the compiler's settings in front of the code. A switch is its name, the byte 2, and 0 or 1.
+    #[test]
+    fn bundled_code_needs_no_feature_of_the_building_machine() {
+        for bundled in super::ALL {
+            let code = bundled.code();
+            let head = code.get(..4096).unwrap_or(&code);
+            let target = config::TARGET.as_bytes();
+            assert!(head.windows(target.len()).any(|bytes| bytes == target), "{}: {}", bundled.name, config::TARGET);
+            let starts = (0..head.len()).filter(|&at| head[at..].starts_with(b"has_"));
+            let features: Vec<(String, &[u8])> = starts
+                .map(|at| {
+                    let name = head[at..].split(|&byte| byte == 2).next().unwrap_or_default();
+                    let value = &head[at + name.len()..][..2];
+                    (String::from_utf8_lossy(name).into_owned(), value)
+                })
+                .collect();
+            assert!(!features.is_empty(), "{} says no feature", bundled.name);
+            let needed: Vec<_> = features.iter().filter(|(_, value)| *value != [2, 0]).collect();
+            assert!(needed.is_empty(), "{} needs {needed:?}", bundled.name);
+        }
+    }
+}
