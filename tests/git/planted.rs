@@ -96,7 +96,10 @@ fn a_list_of_shallow_commits_does_not_choose_the_base() {
     home.sh("id=$(git rev-parse HEAD^1); rm -f .git/objects/${id:0:2}/${id:2}");
     for selection in selections {
         let (exit, text) = home.gate(&home.work(), selection, &[]);
-        assert!(exit == 2 && text.contains("a part of the history that this clone does not have"), "{selection:?}: {text}");
+        assert!(
+            exit == 2 && text.contains("a part of the history that this clone does not have"),
+            "{selection:?}: {text}"
+        );
     }
 }
 

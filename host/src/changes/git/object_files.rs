@@ -41,7 +41,7 @@ struct Pack {
 }
 
 /// An object as a pack stores it.
-enum Packed {
+enum PackedObject {
     Whole(ObjectKind, Vec<u8>),
     /// A delta from an object that is stored at another place of the same pack.
     Delta(u64, Vec<u8>),
@@ -79,13 +79,13 @@ impl ObjectFiles {
         let mut deltas = Vec::new();
         let (kind, mut bytes) = loop {
             match pack.read(offset, ObjectFormat::of(id))? {
-                Packed::Whole(kind, bytes) => break (kind, bytes),
+                PackedObject::Whole(kind, bytes) => break (kind, bytes),
                 _ if deltas.len() == MAX_DELTAS => return None,
-                Packed::Delta(base, delta) => {
+                PackedObject::Delta(base, delta) => {
                     deltas.push(delta);
                     offset = base;
                 }
-                Packed::DeltaOf(base, delta) => {
+                PackedObject::DeltaOf(base, delta) => {
                     deltas.push(delta);
                     (pack, offset) = find(&base)?;
                 }
@@ -181,7 +181,7 @@ impl Pack {
     }
 
     /// Returns the object at an offset: its type and size, the base of a delta, and the compressed bytes.
-    fn read(&self, offset: u64, format: ObjectFormat) -> Option<Packed> {
+    fn read(&self, offset: u64, format: ObjectFormat) -> Option<PackedObject> {
         let mut head = [0; 64];
         let available = usize::try_from(self.size.checked_sub(offset)?).unwrap_or(usize::MAX).min(head.len());
         self.pack.read_exact_at(&mut head[..available], offset).ok()?;
@@ -217,12 +217,12 @@ impl Pack {
         let start = offset + (available - rest.len()) as u64;
         let bytes = self.inflate(start, size)?;
         Some(match (first >> 4 & 7, base, base_id) {
-            (_, Some(base), _) => Packed::Delta(base, bytes),
-            (_, _, Some(base)) => Packed::DeltaOf(base, bytes),
-            (1, ..) => Packed::Whole(ObjectKind::Commit, bytes),
-            (2, ..) => Packed::Whole(ObjectKind::Tree, bytes),
-            (3, ..) => Packed::Whole(ObjectKind::Blob, bytes),
-            (4, ..) => Packed::Whole(ObjectKind::Tag, bytes),
+            (_, Some(base), _) => PackedObject::Delta(base, bytes),
+            (_, _, Some(base)) => PackedObject::DeltaOf(base, bytes),
+            (1, ..) => PackedObject::Whole(ObjectKind::Commit, bytes),
+            (2, ..) => PackedObject::Whole(ObjectKind::Tree, bytes),
+            (3, ..) => PackedObject::Whole(ObjectKind::Blob, bytes),
+            (4, ..) => PackedObject::Whole(ObjectKind::Tag, bytes),
             _ => return None,
         })
     }
