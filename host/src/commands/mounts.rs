@@ -343,10 +343,11 @@ impl MountsBuilder<'_> {
                 continue;
             }
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                    Ok(_) if has_credential_name(&entry.path()) => drop(self.credentials.insert(entry.path())),
-                    _ => {}
+                let path = entry.path();
+                if is_credential(&path, self.home) {
+                    self.credentials.insert(path);
+                } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(path);
                 }
             }
         }
@@ -458,12 +459,14 @@ fn is_system(path: &Path, home: Option<&Path>) -> bool {
 /// Returns whether a path is known to contain credentials.
 fn is_credential(path: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| CREDENTIALS.iter().any(|credential| path == home.join(credential)))
-        // Packages have folders with such names, and code in them.
-        || has_credential_name(path) && !path.is_dir()
+        || (path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))
+            && !is_code(path))
 }
 
-fn has_credential_name(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))
+/// Returns whether a path is a folder of a package: some have folders with such names, and code in them.
+fn is_code(path: &Path) -> bool {
+    const PACKAGES: [&str; 3] = ["node_modules", "site-packages", "dist-packages"];
+    path.iter().any(|part| PACKAGES.iter().any(|packages| part == *packages)) && path.is_dir()
 }
 
 #[cfg(test)]
