@@ -305,7 +305,7 @@ pub(super) fn head(folder: &Path, common: &Path) -> Option<Id> {
         let mut bytes = Vec::new();
         file.take(MAX_REF + 1).read_to_end(&mut bytes).ok()?;
         let line = bytes.strip_suffix(b"\n").filter(|_| bytes.len() as u64 <= MAX_REF)?;
-        Some(String::from_utf8(line.to_vec()).ok()?)
+        String::from_utf8(line.to_vec()).ok()
     };
     let line = text(&folder.join("HEAD"))?;
     let Some(name) = line.strip_prefix("ref: ") else { return Id::from_hex(line.as_bytes()) };
