@@ -18,6 +18,7 @@ use crate::text;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -56,6 +57,8 @@ const SCHEMA: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub struct SqliteLedger {
     folder: PathBuf,
+    /// The device and the inode of the database.
+    file: Option<(u64, u64)>,
     /// `None` after an error while writing.
     connection: Mutex<Option<Connection>>,
 }
@@ -65,7 +68,7 @@ impl SqliteLedger {
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
         let path = folder::prepare(folder)?.join(FILE);
         let connection = connect(&path).map_err(|error| unusable(folder, &error))?;
-        Ok(Self { folder: folder.to_owned(), connection: Mutex::new(Some(connection)) })
+        Ok(Self { folder: folder.to_owned(), file: file_id(&path), connection: Mutex::new(Some(connection)) })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
@@ -106,6 +109,10 @@ impl SqliteLedger {
         transaction.commit().map_err(unwritable)?;
         if durability == Durability::Power && !by_sqlite {
             self.sync()?;
+        }
+        // An executor could delete the file: what was written to it would be gone with this process.
+        if self.file.is_none() || file_id(&self.path()) != self.file {
+            return Err(LedgerError::Unwritable(format!("`{FILE}` was removed or replaced during the run")));
         }
         *guard = Some(connection);
         Ok(done)
@@ -242,6 +249,11 @@ impl Ledger for SqliteLedger {
         folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash });
         Ok(pruned)
     }
+}
+
+/// Returns the device and the inode of a file.
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|about| (about.dev(), about.ino()))
 }
 
 /// Returns the entry that follows this head, and the digest of its body.

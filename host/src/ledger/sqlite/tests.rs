@@ -195,6 +195,25 @@ fn nothing_is_appended_where_the_end_was_cut_off() {
 }
 
 #[test]
+fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |ledger: &SqliteLedger| {
+        let error = ledger.append_one(&project(), note("lost")).expect_err("refused").to_string();
+        assert!(error.contains("removed or replaced"), "{error}");
+    };
+    let ledger = filled(folder.path(), 2);
+    for name in [FILE, "ledger.db-wal", "ledger.db-shm"] {
+        fs::remove_file(folder.path().join(name)).expect("removed");
+    }
+    refused(&ledger);
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 2);
+    fs::rename(folder.path().join(FILE), folder.path().join("old")).expect("renamed");
+    fs::copy(folder.path().join("old"), folder.path().join(FILE)).expect("copied");
+    refused(&ledger);
+}
+
+#[test]
 fn an_anchor_that_was_kept_elsewhere_names_an_old_copy() {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = filled(folder.path(), 2);
