@@ -25,6 +25,10 @@ fn has_open(process: u32, name: &str) -> bool {
     open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|path| path.ends_with(name))
 }
 
+fn command_line(process: u32) -> Vec<u8> {
+    fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default()
+}
+
 fn threads(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().count()
 }
@@ -72,7 +76,8 @@ fn hook_whose_child(
     let mut hook = work.hook(&["--host", "claude", "--deadline", &deadline.to_string()]).spawn().expect("gate runs");
     hook.stdin.take().expect("a pipe").write_all(work.claude().as_bytes()).expect("read");
     let id = hook.id();
-    let child = until("a child", || children(id).first().copied());
+    // Between fork and exec, the child is still a copy of the hook.
+    let child = until("a child", || children(id).into_iter().find(|child| command_line(*child) != command_line(id)));
     until(point, || (is_there(child) || is_gone(child)).then_some(()));
     act(child);
     let output = hook.wait_with_output().expect("gate ends");
