@@ -63,7 +63,7 @@ impl ObjectFiles {
     fn loose(&self, id: &Id) -> Option<(ObjectKind, Vec<u8>)> {
         let hex = id.to_string();
         let path = self.folder.join(&hex[..2]).join(&hex[2..]);
-        let compressed = read(&path, MAX_OBJECT as u64)?;
+        let compressed = read(&path, Symlinks::Follow, MAX_OBJECT as u64)?;
         let bytes = decompress_to_vec_zlib_with_limit(&compressed, MAX_OBJECT).ok()?;
         let end = bytes.iter().position(|&byte| byte == 0)?;
         let (kind, size) = str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?;
@@ -99,8 +99,8 @@ impl ObjectFiles {
 }
 
 /// Reads a regular file whole, if it has at most `most` bytes.
-fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let file = regular_file::open(path, Symlinks::Follow).ok()?;
+fn read(path: &Path, symlinks: Symlinks, most: u64) -> Option<Vec<u8>> {
+    let file = regular_file::open(path, symlinks).ok()?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= most).then_some(bytes)
@@ -194,7 +194,12 @@ impl Pack {
             size |= usize::from(byte & 0x7f).checked_shl(shift)?;
             (shift, more) = (shift + 7, byte & 0x80 != 0);
         }
-        let base = match first >> 4 & 7 {
+        let inflate = |rest: &[u8]| self.inflate(offset + (available - rest.len()) as u64, size);
+        let kind = match first >> 4 & 7 {
+            1 => ObjectKind::Commit,
+            2 => ObjectKind::Tree,
+            3 => ObjectKind::Blob,
+            4 => ObjectKind::Tag,
             6 => {
                 let mut byte = take(&mut rest)?;
                 let mut distance = u64::from(byte & 0x7f);
@@ -202,29 +207,16 @@ impl Pack {
                     byte = take(&mut rest)?;
                     distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
                 }
-                Some(offset.checked_sub(distance).filter(|base| *base < offset)?)
+                let base = offset.checked_sub(distance).filter(|base| *base < offset)?;
+                return Some(PackedObject::Delta(base, inflate(rest)?));
             }
-            _ => None,
-        };
-        let base_id = match first >> 4 & 7 {
             7 => {
-                let (id, after) = rest.split_at_checked(format.length())?;
-                rest = after;
-                Some(Id::from_bytes(id)?)
+                let (id, rest) = rest.split_at_checked(format.length())?;
+                return Some(PackedObject::DeltaOf(Id::from_bytes(id)?, inflate(rest)?));
             }
-            _ => None,
-        };
-        let start = offset + (available - rest.len()) as u64;
-        let bytes = self.inflate(start, size)?;
-        Some(match (first >> 4 & 7, base, base_id) {
-            (_, Some(base), _) => PackedObject::Delta(base, bytes),
-            (_, _, Some(base)) => PackedObject::DeltaOf(base, bytes),
-            (1, ..) => PackedObject::Whole(ObjectKind::Commit, bytes),
-            (2, ..) => PackedObject::Whole(ObjectKind::Tree, bytes),
-            (3, ..) => PackedObject::Whole(ObjectKind::Blob, bytes),
-            (4, ..) => PackedObject::Whole(ObjectKind::Tag, bytes),
             _ => return None,
-        })
+        };
+        Some(PackedObject::Whole(kind, inflate(rest)?))
     }
 
     /// Returns `size` bytes that are stored compressed at an offset.
@@ -301,11 +293,8 @@ fn apply(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
 /// repository.
 pub(super) fn head(folder: &Path, common: &Path) -> Option<Id> {
     let text = |path: &Path| {
-        let file = regular_file::open(path, Symlinks::Refuse).ok()?;
-        let mut bytes = Vec::new();
-        file.take(MAX_REF + 1).read_to_end(&mut bytes).ok()?;
-        let line = bytes.strip_suffix(b"\n").filter(|_| bytes.len() as u64 <= MAX_REF)?;
-        String::from_utf8(line.to_vec()).ok()
+        let bytes = read(path, Symlinks::Refuse, MAX_REF)?;
+        String::from_utf8(bytes.strip_suffix(b"\n")?.to_vec()).ok()
     };
     let line = text(&folder.join("HEAD"))?;
     let Some(name) = line.strip_prefix("ref: ") else { return Id::from_hex(line.as_bytes()) };
@@ -321,7 +310,7 @@ pub(super) fn head(folder: &Path, common: &Path) -> Option<Id> {
         Ok(about) if about.is_file() => Id::from_hex(text(&common.join(name))?.as_bytes()),
         Ok(about) if !about.is_dir() => None,
         _ => {
-            let refs = read(&common.join("packed-refs"), MAX_REFS)?;
+            let refs = read(&common.join("packed-refs"), Symlinks::Follow, MAX_REFS)?;
             let mut found = refs.split(|&byte| byte == b'\n').filter_map(|line| {
                 let (id, other) = line.split_at_checked(line.iter().position(|&byte| byte == b' ')?)?;
                 (other[1..] == *name.as_bytes()).then_some(id)

@@ -129,7 +129,7 @@ pub(super) fn walk(
     if folders.first().is_none_or(|first| first.path != start) {
         folders.insert(0, KnownFolder { path: start, files: Vec::new() });
     }
-    let mut listing = walk.list_all(&folders)?;
+    let listing = walk.list_all(&folders)?;
     let mut found = WorkingTree { present: vec![None; known.paths.len()], ..WorkingTree::default() };
     for (number, file) in listing.present {
         found.present[number] = Some(file);
@@ -144,16 +144,16 @@ pub(super) fn walk(
         }
     }
     let mut ignored = Ignored::new(git);
-    while !listing.doubtful.is_empty() {
-        let (paths, kinds): (Vec<Vec<u8>>, Vec<bool>) = listing.doubtful.drain(..).unzip();
+    let mut untracked = Listing { doubtful: listing.doubtful, ..Listing::default() };
+    while !untracked.doubtful.is_empty() {
+        let (paths, kinds): (Vec<Vec<u8>>, Vec<bool>) = untracked.doubtful.drain(..).unzip();
         let answers = ignored.ask(&paths)?;
         for ((path, is_folder), is_ignored) in paths.into_iter().zip(kinds).zip(answers) {
             if is_ignored {
                 continue;
             }
             if is_folder && another(git, root, &path)?.is_none() {
-                let inner = walk.list(&KnownFolder { path: &path, files: Vec::new() })?;
-                listing.doubtful.extend(inner.doubtful);
+                walk.list_into(&KnownFolder { path: &path, files: Vec::new() }, &mut untracked)?;
             } else {
                 found.untracked.push(path);
             }
@@ -227,26 +227,22 @@ impl TreeWalk<'_> {
         Ok(all)
     }
 
-    fn list(&self, folder: &KnownFolder<'_>) -> Result<Listing, ChangesError> {
-        let mut listing = Listing::default();
-        self.list_into(folder, &mut listing)?;
-        Ok(listing)
-    }
-
     fn list_into(&self, folder: &KnownFolder<'_>, listing: &mut Listing) -> Result<(), ChangesError> {
         let unreadable = |why: String| ChangesError::Unreadable { path: shown(folder.path), why };
-        let opened = match self.work.open_listed_folder(folder.path) {
-            Ok(opened) => opened,
-            // Deleted, or replaced by a file or a symlink, which the folder around it lists.
-            Err(workspace::WorkspaceError::NotFound | workspace::WorkspaceError::WrongKind(_)) => return Ok(()),
-            Err(error) => return Err(unreadable(error.to_string())),
-        };
-        let mut entries = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
         let mut path = folder.path.to_vec();
         if !path.is_empty() {
             path.push(b'/');
         }
         let start = path.len();
+        let opened = match self.work.open_listed_folder(folder.path) {
+            Ok(opened) => opened,
+            // Deleted since it was listed, or since the commit.
+            Err(workspace::WorkspaceError::NotFound) => return Ok(()),
+            // Replaced by a symlink: its tracked files are looked up one by one.
+            Err(workspace::WorkspaceError::WrongKind(_)) if self.known.has_files_below(&path) => return Ok(()),
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        let mut entries = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
         while let Some(item) = entries.read() {
             let item = item.map_err(|error| unreadable(error.to_string()))?;
             let name = item.file_name();
