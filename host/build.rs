@@ -45,7 +45,7 @@ fn bundle(out: &Path) {
     let [arch, os, profile] =
         ["CARGO_CFG_TARGET_ARCH", "CARGO_CFG_TARGET_OS", "PROFILE"].map(|name| env::var(name).unwrap());
     // What is built to be tried is built fast; what is built to be kept is small.
-    let level = if profile == "release" { 9 } else { 1 };
+    let level = if profile == "release" { 19 } else { 1 };
     if let Some(why) = gatehost_bundled::write(out, gatehost_bundled::Target { arch: &arch, os: &os }, level) {
         println!(
             "cargo::warning=the bundled verifiers are not compiled ahead, but by the first run that uses them: {why}"
@@ -56,8 +56,8 @@ fn bundle(out: &Path) {
 
 #[cfg(not(feature = "bundled"))]
 fn bundle(out: &Path) {
-    fs::write(out.join("bundled.rs"), "/// None: the feature `bundled` is off.\npub static ALL: &[Bundled] = &[];\n")
-        .unwrap();
+    let none = "static WASM: Packed = Packed::Plain(&[]);\n/// None: the feature `bundled` is off.\npub static ALL: &[Bundled] = &[];\n";
+    fs::write(out.join("bundled.rs"), none).unwrap();
 }
 
 /// The sources of the SDK, each with its path, for the projects that `gate new` writes.

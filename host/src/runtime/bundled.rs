@@ -2,6 +2,8 @@
 
 use super::{ComponentType, Description, Rule};
 use crate::verdict::Level;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// One bundled verifier.
@@ -11,7 +13,8 @@ pub struct Bundled {
     pub name: &'static str,
     /// The component's digest.
     pub digest: &'static str,
-    wasm: &'static Packed,
+    /// Where the component is in [`WASM`].
+    wasm: Range<usize>,
     /// The machine code, compiled with the settings of `runtime/config.rs`; empty if the build could not compile for this
     /// target.
     code: &'static Packed,
@@ -21,32 +24,35 @@ pub struct Bundled {
     exports: &'static [&'static str],
 }
 
-/// Bytes as `bundled/` compresses them: their length and a deflate stream.
+/// Bytes as `bundled/` embeds them.
 #[derive(Debug)]
-struct Packed {
-    packed: &'static [u8],
-    /// The bytes, once they are borrowed.
-    unpacked: OnceLock<Vec<u8>>,
+#[cfg_attr(not(feature = "bundled"), expect(dead_code, reason = "nothing is compressed"))]
+enum Packed {
+    Plain(&'static [u8]),
+    /// A frame of Zstandard, compressed against other bytes.
+    Frame {
+        length: usize,
+        prefix: Option<&'static Packed>,
+        frame: &'static [u8],
+    },
 }
 
 impl Packed {
-    #[cfg_attr(not(feature = "bundled"), expect(dead_code, reason = "nothing is packed"))]
-    const fn new(packed: &'static [u8]) -> Self {
-        Self { packed, unpacked: OnceLock::new() }
-    }
-
     /// Returns the bytes. The build packed them; if they were damaged, there would be no bytes, and so no verifier.
-    #[cfg(feature = "bundled")]
-    fn unpack(&self) -> Vec<u8> {
-        let Some((length, stream)) = self.packed.split_first_chunk() else { return Vec::new() };
-        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or_default();
-        let unpacked = miniz_oxide::inflate::decompress_to_vec_with_limit(stream, length).unwrap_or_default();
-        if unpacked.len() == length { unpacked } else { Vec::new() }
-    }
-
-    #[cfg(not(feature = "bundled"))]
-    fn unpack(&self) -> Vec<u8> {
-        self.packed.to_vec()
+    fn unpack(&self) -> Cow<'static, [u8]> {
+        match self {
+            Self::Plain(bytes) => Cow::Borrowed(bytes),
+            #[cfg(feature = "bundled")]
+            Self::Frame { length, prefix, frame } => {
+                let prefix = prefix.map(Self::unpack).unwrap_or_default();
+                let mut bytes = Vec::with_capacity(*length);
+                let mut context = zstd_safe::DCtx::create();
+                let unpacked = context.ref_prefix(&prefix).and_then(|_| context.decompress(&mut bytes, frame));
+                Cow::Owned(if unpacked == Ok(*length) { bytes } else { Vec::new() })
+            }
+            #[cfg(not(feature = "bundled"))]
+            Self::Frame { .. } => Cow::Borrowed(&[]),
+        }
     }
 }
 
@@ -61,13 +67,14 @@ struct Text {
 }
 
 impl Bundled {
-    /// Returns the component.
+    /// Returns the component. The components are one stream, so the first call takes some 50 ms; a run does not need them.
     pub fn wasm(&self) -> &[u8] {
-        self.wasm.unpacked.get_or_init(|| self.wasm.unpack())
+        static UNPACKED: OnceLock<Cow<'static, [u8]>> = OnceLock::new();
+        UNPACKED.get_or_init(|| WASM.unpack()).get(self.wasm.clone()).unwrap_or_default()
     }
 
     /// Returns the machine code; empty if there is none.
-    pub(super) fn code(&self) -> Vec<u8> {
+    pub(super) fn code(&self) -> Cow<'static, [u8]> {
         self.code.unpack()
     }
 
