@@ -4,6 +4,7 @@ use super::{GATE, Home, Ran};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::thread;
 
 /// Leaves bad work at first, and repairs it once it is told anything.
 const FIXES: &str =
@@ -59,7 +60,7 @@ fn check(home: &Home, at: usize, script: &str) {
 
 #[test]
 fn a_loop_that_is_killed_at_any_step_is_resumed_with_the_right_counts() {
-    for script in [FIXES, NEVER] {
+    let kill_at_every_event = |script: &str| {
         let mut points = 0;
         for events in 1.. {
             let home = Home::new(GATE);
@@ -70,7 +71,13 @@ fn a_loop_that_is_killed_at_any_step_is_resumed_with_the_right_counts() {
             points += 1;
         }
         assert!(points >= 20, "{points} points");
-    }
+    };
+    // At the same time: much of it is waiting.
+    thread::scope(|scope| {
+        for script in [FIXES, NEVER] {
+            scope.spawn(move || kill_at_every_event(script));
+        }
+    });
 }
 
 /// Cut off again and again: each time it gets a little further, and it still ends.
