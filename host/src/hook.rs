@@ -14,7 +14,6 @@ mod codex;
 mod copilot;
 mod cursor;
 mod detect;
-mod state;
 mod fields;
 mod gemini;
 pub mod job;
@@ -22,10 +21,12 @@ mod qwen;
 pub mod running;
 pub mod sample;
 mod sessions;
+mod state;
 pub mod supervise;
 #[cfg(test)]
 mod tests;
 mod transcript;
+pub mod verdict;
 
 pub use answer::Answer;
 pub use detect::detect;

@@ -6,26 +6,21 @@
 use super::budget::{AgentSession, BOUNCES, HookVerdict, Start, uncounted};
 use super::running::Running;
 use super::state::{GateRun, HookState};
+use super::verdict::{explain, no_answer, verdict_of};
 use super::{Call, Decision, HookEvent, transcript};
 use crate::changes::{self, Selection};
 use crate::config;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Event;
-use crate::ledger::history::failure_digest;
-use crate::outcome::{Node, NodeKind, Outcome, Severity};
-use crate::record::{PolicyRecord, Record};
+use crate::record::PolicyRecord;
 use crate::session::{Configured, Host, LedgerUse, Policy, Request, Unread, configured};
 use crate::submission::{Claim, Executor, Submission, Task, TaskSource};
-use crate::verdict::{Class, Status};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The verifiers that say whether work is finished, and not whether it is right.
-const ABOUT_COMPLETION: &[&str] = &["completion-signal", "checklist", "executor-report"];
 
 /// What the child is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -363,57 +358,4 @@ fn gate(settings: &config::HookConfig, event: HookEvent) -> Option<Option<String
         HookEvent::Tool => settings.post_tool_use.clone().map(Some),
         HookEvent::Start | HookEvent::Prompt | HookEvent::Other => None,
     }
-}
-
-/// Returns what a record means for an agent.
-fn verdict_of(record: &Record) -> HookVerdict {
-    let reason = record.feedback.clone().unwrap_or_default();
-    match record.status {
-        Status::Pass => HookVerdict::Pass,
-        _ if record.class == Some(Class::Blocked) => HookVerdict::Blocked { reason },
-        Status::Fail if record.severity != Some(Severity::Infra) => {
-            let mut blocking = Vec::new();
-            blockers(&record.gate, &mut blocking);
-            HookVerdict::Fail { digest: failure_digest(record), reason, unfinished: is_unfinished(&blocking) }
-        }
-        Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => HookVerdict::Fault { reason },
-    }
-}
-
-/// Returns the checks because of which a gate did not pass.
-fn blockers<'r>(node: &'r Node, blocking: &mut Vec<&'r Node>) {
-    if node.shadow || !matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error) {
-        return;
-    }
-    if node.kind == NodeKind::Check {
-        blocking.push(node);
-    }
-    node.children.iter().for_each(|child| blockers(child, blocking));
-}
-
-fn is_unfinished(blocking: &[&Node]) -> bool {
-    let about = |check: &&Node| {
-        check.verifier.as_ref().is_some_and(|verifier| ABOUT_COMPLETION.contains(&verifier.name.as_str()))
-    };
-    !blocking.is_empty() && blocking.iter().all(about)
-}
-
-/// Returns the text for an agent that there is no verdict, with the reason.
-pub fn no_answer(why: &str) -> String {
-    format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n")
-}
-
-/// Returns an error as text for an agent.
-fn explain(error: &Error) -> String {
-    let mut text = "The gate could not run, so nothing is verified. This is not a finding about the work.\n".to_owned();
-    for (message, causes, hint) in error.problems().take(5) {
-        text += &format!("- {}\n", crate::text::clean_line(message, 300));
-        for cause in causes {
-            text += &format!("  caused by: {}\n", crate::text::clean_line(&cause, 300));
-        }
-        if let Some(hint) = hint {
-            text += &format!("  hint: {}\n", crate::text::clean_line(hint, 300));
-        }
-    }
-    text
 }
