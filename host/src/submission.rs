@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// The whole submission.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "an object with a submission")]
 pub struct Submission {
     /// The task.
     pub task: Option<Task>,
@@ -55,7 +55,7 @@ fn refuse_evidence<'de, D: Deserializer<'de>>(_: D) -> Result<Vec<Evidence>, D::
 
 /// The number of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with the number of a review")]
 pub struct ReviewRound {
     /// The number of this review, from 1.
     pub number: u32,
@@ -93,7 +93,7 @@ fn author_only<'de, D: Deserializer<'de>>(_: D) -> Result<TaskSource, D::Error> 
 
 /// The work that was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "an object with a task")]
 pub struct Task {
     /// Its identifier.
     pub id: String,
@@ -141,7 +141,7 @@ pub struct Task {
 
 /// What the executor says it did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "an object with a claim")]
 pub struct Claim {
     /// The text.
     pub text: String,
@@ -151,7 +151,7 @@ pub struct Claim {
 
 /// One call of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with a tool call")]
 pub struct ToolCall {
     /// The tool's name.
     pub tool: String,
@@ -213,7 +213,7 @@ pub enum LineKind {
 
 /// One line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with a line of a diff")]
 pub struct DiffLine {
     /// What it is.
     pub kind: LineKind,
@@ -223,7 +223,7 @@ pub struct DiffLine {
 
 /// One contiguous piece of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with a hunk of a diff")]
 pub struct Hunk {
     /// The first old line, from 1; 0 for none.
     pub old_start: u32,
@@ -235,13 +235,13 @@ pub struct Hunk {
 
 /// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with a changed file")]
 pub struct Change {
     /// The path relative to the root of the workspace.
     pub path: String,
     /// What happened.
     pub kind: ChangeKind,
-    /// How far it has come.
+    /// Its state in git.
     pub state: ChangeState,
     /// The path before a rename.
     #[serde(default)]
@@ -278,7 +278,7 @@ pub enum ExecutorEnd {
 
 /// Who did the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "an object with an executor")]
 pub struct Executor {
     /// A name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -299,7 +299,7 @@ pub struct Executor {
 
 /// A finding of an earlier attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with an earlier finding")]
 pub struct PriorFinding {
     /// The attempt, from 1.
     pub attempt: u32,
@@ -311,7 +311,7 @@ pub struct PriorFinding {
 
 /// The answer of a separate evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with an evaluator's answer")]
 pub struct Evaluator {
     /// Whether the evaluator finished by itself.
     pub completed: bool,

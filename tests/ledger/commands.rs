@@ -105,7 +105,7 @@ fn the_log_shows_every_entry_of_the_project() {
         assert_eq!(stage.run(arguments).status.code(), Some(2));
         let output = stage.run(&[arguments, &["--anchor", head.trim()]].concat());
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains("entry 4 was anchored: it was removed"), "{}", said(&output));
+        assert!(said(&output).contains("entry 4 was anchored: the ledger was removed"), "{}", said(&output));
     }
 }
 
@@ -128,7 +128,7 @@ fn old_entries_are_dropped_in_the_open() {
     let output = stage.run(&["log", "--prune", "23h"]);
     assert_eq!(output.status.code(), Some(2), "an agent would reset its attempts: {}", said(&output));
     let output = at_terminal(&stage, "log --prune 0s", "");
-    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 says so"), "{}", said(&output));
+    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 records this"), "{}", said(&output));
     assert_eq!(stage.run(&["log", "--verify"]).status.code(), Some(0));
     assert_eq!(stage.ledger().entries(&Filter::default()).expect("entries").len(), 2);
 }
@@ -143,7 +143,7 @@ fn what_waits_for_a_person_is_never_dropped() {
     let elsewhere = stage.state().parent().expect("a folder").join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("made");
     let output = at_terminal(&stage, &format!("-C {} log --prune 0s", elsewhere.display()), "");
-    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 says so"), "{}", said(&output));
+    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 records this"), "{}", said(&output));
     assert_eq!(stage.run(&["run"]).status.code(), Some(3), "it is still halted");
 }
 
@@ -276,6 +276,19 @@ Attempt: 1
 }
 
 #[test]
+fn a_task_without_an_id_is_shown_by_its_text() {
+    let stage = Stage::new();
+    stage.run(&["run", "--task", "Add a parser for dates"]);
+    let shown = text(&stage.run(&["status"]).stdout);
+    assert!(shown.starts_with("Current task: Add a parser for dates\n"), "{shown}");
+    let shown = text(&stage.run(&["stats"]).stdout);
+    assert!(shown.contains("json-syntax: 1 run, 0 failed"), "{shown}");
+    stage.run(&["run"]);
+    let shown = text(&stage.run(&["status"]).stdout);
+    assert!(shown.starts_with("Current task: work without a task\n"), "{shown}");
+}
+
+#[test]
 fn a_run_can_be_explained_and_counted() {
     let stage = Stage::new();
     stage.run(&["run"]);
@@ -293,6 +306,9 @@ fn a_run_can_be_explained_and_counted() {
         assert!(found.contains(part), "{part}\n{found}");
     }
     submit(&stage, json!({ "id": "t1" }), false);
+    let shown = text(&stage.run(&["stats"]).stdout);
+    assert!(shown.contains("json-syntax: 3 runs, 1 failed"), "{shown}");
+    assert!(shown.contains("0 overrides, 0 escalations"), "{shown}");
     let output = stage.run(&["stats", "--format", "json"]);
     let stats: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let stats = &stats["stats"];

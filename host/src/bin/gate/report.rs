@@ -94,7 +94,7 @@ fn page(global: &Global, last: u32) -> Result<Exit, Error> {
         waiting: waiting.iter().map(|waiting| waiting.escalation.why.clone()).collect(),
         head: ledger.head()?.to_string(),
     };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(terminal::stdout());
     report::html(&mut out, &page)?;
     out.flush()?;
     Ok(Exit::Pass)
@@ -135,20 +135,16 @@ pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo],
     if format == Some(Format::Github) || files.iter().any(|output| output.format == Format::Github) {
         summarize(record)?;
     }
-    let mut out = io::stdout().lock();
-    let style = Style { color: terminal::color(global.color, &out), verbose: global.verbose, quiet: global.quiet };
-    let written = match format {
-        Some(format) => report::write(&mut out, record, format, style, root).and_then(|()| out.flush()),
-        None => out.flush(),
-    };
-    match written {
-        // Whoever reads has seen enough, as `head` does: the verdict is what it is.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+    let mut out = terminal::stdout();
+    let style =
+        Style { color: terminal::color(global.color, &io::stdout()), verbose: global.verbose, quiet: global.quiet };
+    if let Some(format) = format {
+        report::write(&mut out, record, format, style, root)?;
     }
+    Ok(out.flush()?)
 }
 
-/// Appends the report to the summary of the job, where GitHub Actions names a file for it.
+/// Appends the report to the job summary, if GitHub Actions names a file for it.
 fn summarize(record: &Record) -> Result<(), Error> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
     let written = File::options().create(true).append(true).open(&path).map(BufWriter::new).and_then(|mut file| {
