@@ -28,10 +28,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The last entry: what must be known elsewhere to notice that the end was cut off.
+/// The number and hash of the last entry. Stored elsewhere, it shows whether entries were removed at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Its number; 0 where there is no entry.
+    /// Its number; 0 if there is no entry.
     pub seq: u64,
     /// Its hash.
     pub hash: Hash,
@@ -52,17 +52,17 @@ impl FromStr for Head {
     }
 }
 
-/// A text that is no head.
+/// A text that is not a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `NUMBER:HASH`, as `gate log --head` prints it")]
 pub struct BadHead;
 
-/// Which entries are asked for. Everything that is set must hold.
+/// Selects entries. All fields that are set must match.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Of this project.
     pub project: Option<Project>,
-    /// Of these kinds; empty: of any.
+    /// Of these kinds; empty for all.
     pub kinds: Vec<EntryKind>,
     /// Of this run.
     pub run: Option<String>,
@@ -80,7 +80,7 @@ pub struct Filter {
     pub tree: Option<String>,
     /// With a greater number than this.
     pub after: u64,
-    /// The newest, so many; they come in the order of their numbers all the same.
+    /// Only this many, the newest. They are returned in the order of their numbers.
     pub last: Option<u32>,
 }
 
@@ -100,9 +100,9 @@ impl Filter {
 /// When an append may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// When it survives the end of every process. After a power loss, it is there or not, as a whole.
+    /// When the entry survives the end of every process. After a power loss, it is there as a whole or not at all.
     Process,
-    /// When it, and everything before it, survives a power loss too.
+    /// When the entry, and every entry before it, survives a power loss too.
     Power,
 }
 
@@ -110,7 +110,7 @@ pub enum Durability {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// There is no place for it.
+    /// There is no state folder.
     #[error("there is no state folder for the ledger")]
     NoFolder,
     /// The folder cannot be used.
@@ -127,7 +127,7 @@ pub enum LedgerError {
     /// It could not be written.
     #[error("cannot write to the ledger: {0}")]
     Unwritable(String),
-    /// Its entries were tampered with, so that nothing is appended to it.
+    /// Its entries were tampered with. Nothing is appended to such a ledger.
     #[error("the ledger is damaged: {0}")]
     Damaged(Damage),
 }
@@ -158,7 +158,7 @@ impl From<LedgerError> for Error {
 /// The result of checking the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
-    /// What is wrong; empty: nothing.
+    /// The damages; empty if there are none.
     pub damages: Vec<Damage>,
     /// The entries about the tree, in the order of their numbers.
     pub entries: Vec<Entry>,
@@ -180,14 +180,14 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// Returns the last entry.
     fn head(&self) -> Result<Head, LedgerError>;
 
-    /// Checks every entry and the chain, and that `anchor`, where it is given, is part of it. Empty: nothing is wrong.
+    /// Checks every entry and the chain, and whether the chain contains `anchor`. Returns the damages; empty if there are none.
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError>;
 
-    /// Checks the chain without reading every content, and finds what is labelled with a tree: in time that grows little with
-    /// the number of entries. What is found is checked in full; nothing that was hidden from an index is missed.
+    /// Checks the chain without reading every body, and finds the entries with this tree label. Found entries are checked in
+    /// full. Does not rely on an index, so an entry that was hidden from one is found too.
     fn survey(&self, anchor: Option<Head>, tree: &str) -> Result<Survey, LedgerError>;
 
-    /// Drops every entry up to this number, and appends one that says so. The chain stays verifiable from there.
+    /// Drops every entry up to this number, and appends an entry about that. The chain can be verified from there on.
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError>;
 
     /// Returns the folder on this machine for more data about runs, if there is one.

@@ -37,30 +37,30 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is handed the output of an executor as it comes.
+/// A function that receives the output of an executor as it arrives.
 pub type Output = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
-/// What is to be done, by whom, and how it is judged.
+/// The executor, the request by which its work is checked, and the options of a loop.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct LoopRequest {
-    /// How the work is judged. Its selection, claim, attempt and session are for the loop to fill in.
+    /// How the work is checked. The loop fills in its selection, claim, attempt and session.
     pub request: Request,
-    /// The executor and its arguments. In an argument, `{feedback}` and `{task}` stand for what is said to it.
+    /// The executor and its arguments. In an argument, `{feedback}` and `{task}` are replaced.
     pub executor: Vec<String>,
-    /// Whether the feedback is its standard input.
+    /// Whether the executor gets the feedback on stdin.
     pub feedback_on_stdin: bool,
-    /// The budgets that outrank those of the configuration.
+    /// The budgets that override those of the configuration.
     pub budgets: LoopConfig,
     /// Whether the executor stays in the foreground of the terminal.
     pub keep_terminal: bool,
-    /// Handed what the executor prints.
+    /// Receives the output of the executor.
     pub output: Output,
-    /// The arguments of the caller, kept in the ledger so that the loop can be resumed.
+    /// The arguments of the caller, stored in the ledger so that the loop can be resumed.
     pub arguments: Vec<String>,
     /// The identifier of the loop that is resumed.
     pub resume: Option<String>,
-    /// The plan into which tasks are inserted that repair what a reviewer found.
+    /// The plan into which fix tasks are inserted for the findings of a reviewer.
     pub insert_fix_tasks: Option<PathBuf>,
     /// Whether work that passes without a mark is committed.
     pub commit: bool,
@@ -90,9 +90,9 @@ impl fmt::Debug for LoopRequest {
     }
 }
 
-/// Runs a loop to its end, which blocks for as long as it takes. An error means that the caller must change something, or
-/// that the machine failed: there was nothing to run or to judge, or the ledger could not be written. Whatever the
-/// executor and the verifiers do is in the record.
+/// Runs a loop to its end. Blocks until then. An error means that the caller must change something (there is nothing to run or
+/// to check), or that the machine failed (such as a ledger that cannot be written). Everything that the executor and the
+/// verifiers do is in the record.
 pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) -> Result<LoopRecord, Error> {
     let (driver, reached) = Driver::new(host, wanted, observer)?;
     driver.run(reached, Driver::drive)

@@ -1,4 +1,4 @@
-//! What a record or an error means for an agent: a verdict of the hook, with the text that the agent reads.
+//! Turns a record or an error into a verdict for an agent, with the text that the agent reads.
 
 use super::budget::HookVerdict;
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::record::Record;
 use crate::verdict::{Class, Status};
 
-/// The verifiers that say whether work is finished, and not whether it is right.
+/// The verifiers that check whether work is finished, not whether it is correct.
 const ABOUT_COMPLETION: &[&str] = &["completion-signal", "checklist", "executor-report"];
 
 /// Returns what a record means for an agent.
@@ -43,7 +43,7 @@ fn is_unfinished(blocking: &[&Node]) -> bool {
     !blocking.is_empty() && blocking.iter().all(about)
 }
 
-/// Returns the text for an agent that there is no verdict, with the reason.
+/// Returns the text that tells an agent why there is no verdict.
 pub fn no_answer(why: &str) -> String {
     format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n")
 }

@@ -38,7 +38,7 @@ pub enum EntryKind {
     Commit,
     /// Older entries were dropped.
     Prune,
-    /// Something else worth keeping.
+    /// Anything else.
     Note,
 }
 
@@ -92,12 +92,12 @@ impl FromStr for EntryKind {
     }
 }
 
-/// A word that names no kind of entry.
+/// A word that is not a kind of entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a kind of entry")]
 pub struct UnknownKind(String);
 
-/// Whose entries they are: the canonical path of the root of a repository, or of a folder that is in none.
+/// A project: the canonical path of the root of a repository, or of a folder outside any repository.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Project(pub(super) String);
@@ -134,7 +134,7 @@ impl fmt::Display for Project {
     }
 }
 
-/// What entries are found by. Empty where it does not apply.
+/// The labels by which entries are found. Empty if they do not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Labels {
@@ -159,7 +159,7 @@ pub struct Labels {
     /// The class of a failure.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub class: String,
-    /// The digest of what was judged.
+    /// The digest of the checked tree.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tree: String,
     /// The digest of the plan.
@@ -185,12 +185,12 @@ impl Labels {
     }
 }
 
-/// An entry that is to be appended.
+/// An entry to append.
 #[derive(Clone, Debug)]
 pub struct NewEntry {
     /// What it is about.
     pub kind: EntryKind,
-    /// What it is found by.
+    /// Its labels.
     pub labels: Labels,
     /// Its bytes: JSON.
     pub body: Vec<u8>,
@@ -221,7 +221,7 @@ pub struct Entry {
     pub project: Project,
     /// What it is about.
     pub kind: EntryKind,
-    /// What it is found by.
+    /// Its labels.
     pub labels: Labels,
     /// The hash of the entry before it.
     pub prev: Hash,
@@ -235,7 +235,7 @@ impl Entry {
     /// Reads the body.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, LedgerError> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            LedgerError::Unreadable(format!("entry {} ({}) has another shape: {error}", self.seq, self.kind))
+            LedgerError::Unreadable(format!("entry {} ({}) has an unexpected content: {error}", self.seq, self.kind))
         })
     }
 

@@ -142,9 +142,9 @@ pub struct Bounces {
     pub total: u32,
     /// Since the last pass of the gate in the session.
     pub since_pass: u32,
-    /// The digest of what was wrong the last time.
+    /// The digest of the last failure.
     pub last_failure: Option<String>,
-    /// How many of the last bounces, without a gap, were for that same failure.
+    /// How many of the last bounces in a row had this failure.
     pub same_failure: u32,
 }
 

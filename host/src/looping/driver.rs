@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
-/// Waits for what computes on threads of its own.
+/// Waits for a future that runs on other threads.
 pub(super) fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let tokio = tokio::runtime::Builder::new_current_thread().build();
     tokio.map_err(|error| Error::host("cannot wait").because(error))?.block_on(future)
@@ -46,17 +46,17 @@ fn base(request: &Request) -> Result<String, Error> {
 pub(super) struct Course {
     /// The digest of the work before the loop began.
     pub(super) before: Option<String>,
-    /// What the executor is told.
+    /// The feedback for the executor.
     pub(super) feedback: String,
-    /// The tasks that repair what a reviewer found.
+    /// The fix tasks for the findings of a reviewer.
     pub(super) fix_tasks: String,
-    /// The records of the attempts that were judged, each with its number.
+    /// The records of the checked attempts, each with the number of the attempt.
     pub(super) earlier: Vec<(u32, Record)>,
     /// The attempts at the task so far, those of earlier loops included.
     pub(super) past: Vec<PastAttempt>,
 }
 
-/// A loop that runs: everything that is fixed before its executor runs for the first time.
+/// A running loop: everything that is fixed before its executor runs for the first time.
 pub(super) struct Driver<'a> {
     pub(super) host: &'a Host,
     pub(super) wanted: LoopRequest,
@@ -72,7 +72,7 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    /// Resolves the gate and the base of a loop; of one that is resumed, also how far it came.
+    /// Resolves the gate and the base of a loop. For a resumed loop, also returns its progress.
     pub(super) fn new(
         host: &'a Host,
         wanted: LoopRequest,
@@ -147,7 +147,7 @@ impl<'a> Driver<'a> {
         let course = self.begin(&mut record, reached.as_ref())?;
         let (entries, emitter) = (self.entries.clone(), Arc::clone(&self.emitter));
         let _interrupted = shutdown::when_interrupted(move || {
-            // Where it is not written, the start without an end says the same once this process has ended.
+            // If this entry cannot be written, the start entry without an end says the same.
             let _ = entries.interrupted();
             emitter.ended(&LoopEnd::new(State::Interrupted, "a signal interrupted it", None));
         });
@@ -195,7 +195,7 @@ impl<'a> Driver<'a> {
         Some(folder.unwrap_or_else(|| self.request.folder.clone()).join(file))
     }
 
-    /// Notes that the loop begins, or that it goes on.
+    /// Records that the loop begins or continues.
     fn begin(&self, record: &mut LoopRecord, reached: Option<&Reached>) -> Result<Course, Error> {
         let Some(reached) = reached else {
             let before = self.tree();
@@ -246,7 +246,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Finishes what the loop was cut off in.
+    /// Finishes the step in which the loop was interrupted.
     fn go_on(&self, record: &mut LoopRecord, course: &mut Course, reached: Reached) -> Result<Option<LoopEnd>, Error> {
         let tree = session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment)
             .ok()
@@ -269,7 +269,7 @@ impl<'a> Driver<'a> {
             After::End(ended) if ended.state != State::Completed || record.record.as_ref().is_some_and(is_same) => {
                 Ok(Some(ended))
             }
-            // What passed is no longer what is there.
+            // The work has changed since it passed.
             After::End(_) => {
                 let last = record.attempts.pop().unwrap_or_default();
                 course.past.pop();
@@ -327,7 +327,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Asks for a person where the end needs one, commits what passed where that is wanted, and notes how the loop ended.
+    /// Escalates if the end needs human review, commits work that passed if the caller wants that, and records the end.
     fn end(&self, record: &mut LoopRecord, end: &LoopEnd) -> Result<(), Error> {
         if let (Some(escalation), Some((ledger, project))) = (self.entries.escalation(end)?, &self.entries.kept) {
             let root = project.root().to_owned();

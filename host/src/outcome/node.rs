@@ -61,8 +61,8 @@ pub struct Node {
     /// How often the check ran.
     #[serde(default, skip_serializing_if = "is_at_most_one")]
     pub attempts: u32,
-    /// The run in which it passed, where nothing that it depends on has changed since and it was not asked again. A gate that
-    /// passes has none of these.
+    /// The earlier run whose pass was reused, because nothing that it depends on has changed. A gate that passes has no such
+    /// member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reused: Option<String>,
     /// The verifier, for a check.

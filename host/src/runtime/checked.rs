@@ -23,7 +23,7 @@ pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>)
     {
         return Err(Failure::new(
             ErrorKind::AbiRange,
-            format!("the guest gave a confidence of {confidence}; expected 0.0 to 1.0"),
+            format!("the verifier returned a confidence of {confidence}; expected 0.0 to 1.0"),
         ));
     }
     // Checked before any finding is dropped: a pass must not hide an error behind a thousand notes.
@@ -36,7 +36,8 @@ pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>)
     };
     if let Some(metric) = verdict.metrics.iter().find(|metric| !metric.value.is_finite()) {
         let name = clean_line(&metric.name, MAX_CODE);
-        let message = format!("the guest gave {} for the metric `{name}`; expected a finite number", metric.value);
+        let message =
+            format!("the verifier returned {} for the metric `{name}`; expected a finite number", metric.value);
         return Err(Failure::new(ErrorKind::AbiRange, message));
     }
     verdict.metrics.truncate(MAX_METRICS);
@@ -88,25 +89,25 @@ fn check_finding(finding: &mut Finding, only: Option<&str>) -> Result<(), Failur
 fn check_fix(fix: &mut Fix, has_place: bool) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
     if !has_place {
-        return refused("the guest gave a fix for a finding without a place");
+        return refused("the verifier returned a fix for a finding without a place");
     }
     if fix.edits.iter().map(|edit| edit.replacement.len()).sum::<usize>() > MAX_REPLACEMENT {
         return Err(Failure::new(
             ErrorKind::LimitTransfer,
-            format!("the guest gave a fix of more than {MAX_REPLACEMENT} bytes"),
+            format!("the verifier returned a fix of more than {MAX_REPLACEMENT} bytes"),
         ));
     }
     let start = |edit: &Edit| (edit.start_line, edit.start_column);
     let end = |edit: &Edit| (edit.end_line, edit.end_column);
     for (index, edit) in fix.edits.iter().enumerate() {
         if [edit.start_line, edit.start_column, edit.end_line, edit.end_column].contains(&0) {
-            return refused("the guest gave an edit with a line or column 0; they count from 1");
+            return refused("the verifier returned an edit with a line or column 0; they count from 1");
         }
         if end(edit) < start(edit) {
-            return refused("the guest gave an edit that ends before it starts");
+            return refused("the verifier returned an edit that ends before it starts");
         }
         if fix.edits.get(index + 1).is_some_and(|next| start(next) < end(edit)) {
-            return refused("the guest gave edits that overlap or are not in the order of the file");
+            return refused("the verifier returned edits that overlap or are not in the order of the file");
         }
     }
     fix.description = clean_line(&fix.description, MAX_LINE);
@@ -116,14 +117,14 @@ fn check_fix(fix: &mut Fix, has_place: bool) -> Result<(), Failure> {
 fn check_place(place: &mut Place, only: Option<&str>) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
     match only {
-        Some(path) if place.path != path => return refused("the verifier reported a place in another file"),
+        Some(path) if place.path != path => return refused("the verifier returned a place in another file"),
         None if !workspace::is_inside(&place.path) => {
-            return refused("the verifier reported a path outside the workspace");
+            return refused("the verifier returned a path outside the workspace");
         }
         _ => {}
     }
     if [place.line, place.column, place.end_line, place.end_column].contains(&Some(0)) {
-        return refused("the guest gave a line or column 0; they count from 1");
+        return refused("the verifier returned a line or column 0; they count from 1");
     }
     place.path = clean_line(&place.path, MAX_LINE);
     place.column = place.line.and(place.column);

@@ -210,7 +210,7 @@ fn budgets() -> Value {
             "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
         },
         "max_tokens": {
-            "description": "The most tokens of all attempts together, as reported by transcripts and models.",
+            "description": "The most tokens that all attempts may use together, as reported by transcripts and models.",
             "type": "integer", "minimum": 1,
         },
         "max_cost": {

@@ -6,7 +6,7 @@ use crate::record::Record;
 use crate::verdict::{Class, Status};
 use std::collections::BTreeMap;
 
-/// What became of a run.
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEnding {
     /// It ended, with this record.
@@ -22,17 +22,17 @@ pub enum RunEnding {
 pub struct PastRun {
     /// The number of its first entry.
     pub seq: u64,
-    /// When that was appended.
+    /// When that entry was appended.
     pub at: String,
     /// Its identifier.
     pub run: String,
-    /// The task; empty where there was none.
+    /// The task; empty if there was none.
     pub task: String,
-    /// The group of tasks; empty where there was none.
+    /// The group of tasks; empty if there was none.
     pub group: String,
     /// The gate.
     pub gate: String,
-    /// What became of it.
+    /// How it ended.
     pub ending: RunEnding,
 }
 
@@ -55,7 +55,7 @@ impl PastRun {
         self.record().filter(|record| record.status != Status::Pass)?.class.as_ref()
     }
 
-    /// Returns whether it counts as an attempt of the executor. It does not if the task is blocked or the verifier broke.
+    /// Returns whether it counts as an attempt of the executor. It does not if the task is blocked or the verifier failed.
     pub fn is_attempt(&self) -> bool {
         !matches!(self.class(), Some(Class::Blocked | Class::Infra))
     }

@@ -115,7 +115,7 @@ pub(super) fn check() -> Value {
                 "log": { "description": "Size of the log.", "$ref": "#/$defs/size" },
                 "table_elements": { "description": "Elements of all tables.", "type": "integer", "minimum": 1 },
                 "handles": { "description": "Open handles.", "type": "integer", "minimum": 1 },
-                "hostcalls": { "description": "Calls of the host.", "type": "integer", "minimum": 1 },
+                "hostcalls": { "description": "Calls from the verifier to the host.", "type": "integer", "minimum": 1 },
                 "findings": { "description": "Findings that are kept; the worst first.", "type": "integer", "minimum": 1 },
             },
             "additionalProperties": false,

@@ -11,7 +11,7 @@ pub(super) fn evaluator() -> Value {
     keys["min_sandbox"]["default"] = json!("landlock");
     keys["timeout"]["default"] = json!("3m");
     keys["timeout"]["description"] =
-        json!("Then the evaluator and everything that it started is killed; at most `10m`.");
+        json!("Time limit, at most `10m`. Then the evaluator and everything that it started is killed.");
     json!({
         "description": "The command that evaluates the work after each attempt of `gate loop`. It can only read the work, and runs at least under Landlock.",
         "type": "object",
@@ -35,7 +35,7 @@ pub(super) fn command() -> Value {
             "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1,
         },
         "run": { "description": "The program and its arguments; no shell. A name is looked up in PATH, a path is relative to the workspace.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
-        "timeout": { "description": "Then the command and everything that it started is killed; at most `1h`.", "$ref": "#/$defs/duration", "default": "2m" },
+        "timeout": { "description": "Time limit, at most `1h`. Then the command and everything that it started is killed.", "$ref": "#/$defs/duration", "default": "2m" },
         "env": { "description": "Environment variables to pass, besides `PATH`, `LANG`, `LC_ALL`, `TZ` and those that point to toolchains.", "type": "array", "items": { "type": "string" } },
         "cwd": { "description": "The folder that the command runs in. Default: the root of the workspace.", "type": "string" },
         "network": { "description": "Allow the network.", "type": "boolean", "default": false },
@@ -65,8 +65,8 @@ pub(super) fn model() -> Value {
             "description": "The price of a million tokens, for the costs in the record.",
             "type": "object",
             "properties": {
-                "input": { "description": "Of input tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 },
-                "output": { "description": "Of output tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 }
+                "input": { "description": "The price of input tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 },
+                "output": { "description": "The price of output tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 }
             },
             "required": ["input", "output"],
             "additionalProperties": false
