@@ -223,11 +223,7 @@ fn red_green_needs_a_command() {
     write(&stage, "gate.toml", "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"json-syntax\"\nred_green = true\n");
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("check.c.red_green: expected a check with a granted command"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("check.c.red_green: expected a check with a granted command"), "{}", said(&output));
 }
 
 #[test]

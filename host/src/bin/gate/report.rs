@@ -121,8 +121,11 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
 
 /// Writes the files that were asked for, and prints a record unless there is no format.
 pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo], record: &Record) -> Result<(), Error> {
-    let root = changes::root(&global.directory, &Environment::of_process()).ok().flatten();
-    let root = root.as_deref().unwrap_or(&global.directory);
+    // Only this format reads files.
+    let reads_files = files.iter().map(|output| output.format).chain(format).any(|format| format == Format::Rdjsonl);
+    let root = reads_files.then(|| changes::root(&global.directory, &Environment::of_process()).ok().flatten());
+    let root = root.flatten().unwrap_or_else(|| global.directory.clone());
+    let root = root.as_path();
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
