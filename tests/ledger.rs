@@ -2,7 +2,9 @@
 
 mod commands;
 mod evidence;
+mod overrides;
 mod policy;
+mod verify;
 
 use crate::support::isolate;
 use gatehost::ledger::body::{CutOff, Note, StepStart};

@@ -81,7 +81,7 @@ impl BundledEntry {
     /// Returns the entry, if its hash matches its content.
     pub fn entry(&self) -> Result<Entry, Error> {
         let Self { seq, at, project, labels, prev, hash, body } = self.clone();
-        let altered = || Error::input("the bundle was altered: its entry does not have the hash that it names");
+        let altered = || Error::input("the bundle was altered: the hash of its entry does not match");
         let body = STANDARD.decode(body).map_err(|_| altered())?;
         let entry = Entry { seq, at, project, kind: EntryKind::Run, labels, prev, hash, body };
         if entry.is_intact() { Ok(entry) } else { Err(altered()) }

@@ -95,6 +95,29 @@ pub struct Needs {
     pub unchanged: bool,
 }
 
+/// A folder, and the root of the repository that it is in. Found once per run, so that all parts of the run agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkFolder {
+    /// The folder, without symlinks.
+    pub(crate) folder: PathBuf,
+    /// The root of the repository, if there is one.
+    pub(crate) root: Option<PathBuf>,
+}
+
+impl WorkFolder {
+    pub(crate) fn of(folder: &Path, environment: &Environment) -> Result<Self, ChangesError> {
+        let folder =
+            folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
+        let root = repository(&folder, environment)?;
+        Ok(Self { folder, root })
+    }
+
+    /// Returns the root of the repository, or else the folder.
+    pub(crate) fn project(&self) -> &Path {
+        self.root.as_deref().unwrap_or(&self.folder)
+    }
+}
+
 /// Finds the changes in the repository of `folder`, or in the folder. Git gets this environment.
 pub fn collect(
     folder: &Path,
@@ -102,21 +125,20 @@ pub fn collect(
     needs: Needs,
     environment: &Environment,
 ) -> Result<Changes, ChangesError> {
-    collect_with(folder, selection, needs, environment, None)
+    collect_at(&WorkFolder::of(folder, environment)?, selection, needs, environment, None)
 }
 
 /// Finds the changes, with a store for the ids of unchanged files, so that not every file is read every time.
-pub fn collect_with(
-    folder: &Path,
+pub(crate) fn collect_at(
+    work: &WorkFolder,
     selection: &Selection,
     needs: Needs,
     environment: &Environment,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, ChangesError> {
-    let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
-    match git::Repository::find(&folder, environment)? {
-        Some(repository) => in_repository(&folder, &repository, selection, needs, store),
-        None => in_folder(&folder, selection),
+    match &work.root {
+        Some(root) => in_repository(&work.folder, &git::Repository::at(root, environment), selection, needs, store),
+        None => in_folder(&work.folder, selection),
     }
 }
 

@@ -55,7 +55,7 @@ impl Proposal {
         let changed =
             |file: &&FileFix| fs::read(self.root.join(&file.path)).ok().as_deref() != Some(file.before.as_bytes());
         if let Some(file) = self.files.iter().find(changed) {
-            return Err(Error::host(format_args!("`{}` has changed meanwhile", file.path)));
+            return Err(Error::host(format_args!("`{}` changed while fixes were tried", file.path)));
         }
         for file in &self.files {
             let path = self.root.join(&file.path);

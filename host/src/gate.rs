@@ -88,7 +88,7 @@ pub struct CheckAnswer {
     pub commands: Vec<CommandEvidence>,
     /// The models that were asked.
     pub models: Vec<ModelUse>,
-    /// The run in which it passed, where the verifier was not asked again.
+    /// The earlier run whose pass was reused, if so.
     pub reused: Option<String>,
 }
 
@@ -137,7 +137,7 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
             node.nothing_to_check = true;
             node.reason = "nothing to check".to_owned();
         } else {
-            let why = if node.shadow { "it is in shadow" } else { &node.reason };
+            let why = if node.shadow { "it is in shadow mode" } else { &node.reason };
             node.reason = format!("nothing was checked: {why}");
             node.outcome = Outcome::Abstain;
         }

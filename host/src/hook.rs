@@ -14,7 +14,6 @@ mod codex;
 mod copilot;
 mod cursor;
 mod detect;
-mod state;
 mod fields;
 mod gemini;
 pub mod job;
@@ -22,10 +21,12 @@ mod qwen;
 pub mod running;
 pub mod sample;
 mod sessions;
+mod state;
 pub mod supervise;
 #[cfg(test)]
 mod tests;
 mod transcript;
+pub mod verdict;
 
 pub use answer::Answer;
 pub use detect::detect;
@@ -37,7 +38,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The most bytes of a call that are read. What a host sends is a few kilobytes.
+/// The most bytes of a call that are read. Hosts send a few kilobytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A program that runs coding agents and calls hooks.
@@ -93,9 +94,9 @@ impl AgentHost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookEvent {
-    /// A session began: the base of its changes is taken.
+    /// A session began. The base of its changes is fixed now.
     Start,
-    /// The user asked for something: the agent has its whole budget again.
+    /// The user asked for something. The agent has its whole budget again.
     Prompt,
     /// The agent, or one of its helpers, wants to stop.
     Stop,
@@ -103,40 +104,40 @@ pub enum HookEvent {
     Task,
     /// A tool was used.
     Tool,
-    /// Something at which nothing is verified.
+    /// An event at which nothing is verified.
     Other,
 }
 
-/// What a host says when it calls.
+/// A call of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Who calls.
     pub host: AgentHost,
     /// What happened.
     pub event: HookEvent,
-    /// What the host calls it.
+    /// The name of the event at the host.
     pub name: String,
     /// The session; for a helper of the agent, also the helper.
     pub session: Option<String>,
-    /// What tells one request of the user from the next, where the host says it.
+    /// Identifies the request of the user, if the host passes an identifier.
     pub turn: Option<String>,
     /// Where the agent works.
     pub folder: Option<PathBuf>,
-    /// What the agent said and did so far.
+    /// The path of the transcript of the session.
     pub transcript: Option<PathBuf>,
-    /// What the agent said last.
+    /// The last message of the agent.
     pub claim: Option<String>,
     /// The model.
     pub model: Option<String>,
     /// The identifier and the subject of a task.
     pub task: Option<(String, String)>,
-    /// What the agent is asked, where it begins with something.
+    /// The request of the user, if the event is one.
     pub prompt: Option<String>,
     /// The files that a tool changed.
     pub files: Vec<PathBuf>,
-    /// Whether the host says that the agent was sent back already. A hint: Gemini forgets it, Qwen always says so.
+    /// Whether the host says that the agent was sent back already. Unreliable: Gemini forgets it, Qwen always says so.
     pub active: bool,
-    /// Whether work goes on in the background, so that this is a pause and not an end.
+    /// Whether work continues in the background, so that the agent only pauses.
     pub paused: bool,
     /// Whether the agent was interrupted or failed, so that it cannot be sent back.
     pub aborted: bool,
@@ -164,8 +165,8 @@ impl Call {
         }
     }
 
-    /// Reads what a host sends: one JSON document, whose end is not that of the stream, because not every host closes it.
-    /// `None` where neither the caller nor the input says which host it is.
+    /// Reads the call of a host: one JSON document. Does not wait for the end of the stream, because not every host closes it.
+    /// `None` if neither the caller nor the input says which host it is.
     pub fn read(input: impl io::Read, host: Option<AgentHost>) -> Option<Self> {
         let bounded = io::BufReader::new(input.take(MAX_BYTES));
         let value: Option<Value> =
@@ -182,7 +183,7 @@ impl Call {
         })
     }
 
-    /// Says in the host's dialect what was decided.
+    /// Returns the decision in the format of the host.
     pub fn answer(&self, decision: &Decision) -> Answer {
         match self.host {
             AgentHost::Claude => claude::answer(self, decision),

@@ -7,6 +7,7 @@ pub use evaluator::transcript;
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace;
+use serde::de::IgnoredAny;
 
 /// Longer documents are refused: each check that reads it needs many times as much memory.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -57,6 +58,8 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
     let submission: Submission = match text.trim_start().chars().next() {
         None => Err(InputError::Empty),
         Some('{') => serde_json::from_str(text).map_err(|error| {
+            // A document that is not JSON at all is reported as that, even if a field before the mistake is wrong too.
+            let error = serde_json::from_str::<IgnoredAny>(text).err().unwrap_or(error);
             let (line, column) = (error.line() as u64, error.column() as u64);
             let suffix = format!(" at line {line} column {column}");
             let message = error.to_string();
@@ -66,7 +69,9 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
             let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
             // Only the first line; the others show the place, which is reported as numbers.
             let message = error.without_snippet().to_string();
-            invalid(line, column, message.lines().next().unwrap_or_default())
+            let message = message.lines().next().unwrap_or_default();
+            let suffix = format!(" at line {line}, column {column}");
+            invalid(line, column, message.strip_suffix(&suffix).unwrap_or(message))
         }),
     }?;
     inside(&submission)?;
@@ -114,6 +119,8 @@ mod tests {
             (&b""[..], "the document is empty; expected a submission in JSON or YAML"),
             (b" \n", "the document is empty; expected a submission in JSON or YAML"),
             (b"{\"task\": ", "line 1, column 9: EOF while parsing a value"),
+            (b"{\"claim\": 1", "line 1, column 11: EOF while parsing an object"),
+            (b"{\"claim\": 1}", "line 1, column 11: invalid type: integer `1`, expected an object with a claim"),
             (b"\xff\xfe{}", "the document is not UTF-8 at byte 0"),
             (b"{\n  \"attempts\": 1}", "line 2, column 12: unknown field `attempts`, expected one of"),
             (b"{\"attempt\": -1}", "line 1, column 14: invalid value: integer `-1`, expected u32"),

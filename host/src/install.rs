@@ -23,7 +23,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where a gate can be put.
+/// A place where a gate can be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The settings of a coding agent's host.
@@ -87,7 +87,7 @@ impl Target {
 pub enum InstallStep {
     /// It was written or edited.
     Written(PathBuf),
-    /// It was as it should be.
+    /// It was up to date.
     Kept(PathBuf),
     /// It was removed.
     Removed(PathBuf),
@@ -117,7 +117,7 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
     }
 }
 
-/// Takes a gate out again. What others put there stays.
+/// Removes a gate. Settings of others stay.
 pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let changes = match target {
         Target::Host(host) => {
@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Writes a file as a whole or not at all, unless it says the same already.
+/// Writes a file as a whole or not at all. An unchanged file is not written.
 fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, Error> {
     if before == Some(after) {
         return Ok(InstallStep::Kept(path.to_owned()));
@@ -169,7 +169,7 @@ fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, 
     let failed = |error: std::io::Error| Error::input(format_args!("cannot write `{}`", path.display())).because(error);
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
-    // A link is followed: what it leads to is what the host reads.
+    // Symlinks are followed, as the host does.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut file = tempfile::NamedTempFile::new_in(real.parent().unwrap_or(folder)).map_err(failed)?;
     std::io::Write::write_all(&mut file, after.as_bytes()).map_err(failed)?;

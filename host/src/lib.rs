@@ -30,9 +30,9 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `bundled` | the bundled verifiers, compiled ahead; building them needs rustup's target `wasm32-unknown-unknown` |
-//! | `commands` | the grant `command:NAME`: running commands, confined |
+//! | `commands` | the grant `command:NAME`: running commands in a sandbox |
 //! | `models` | the grant `model:NAME`: asking models over HTTP |
-//! | `author` | what those who write verifiers need: `author`, `component` |
+//! | `author` | tools for authors of verifiers: `author`, `component` |
 //! | `cli` | the program `gate`, and what only it uses: `install`, `import`; needs all others |
 //!
 //! # Modules

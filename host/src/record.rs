@@ -217,7 +217,7 @@ impl From<&Task> for TaskRecord {
         };
         Self {
             id: task.id.clone(),
-            title: task.title.clone(),
+            title: title(task),
             phase: task.phase.clone(),
             previous_phase: task.previous_phase.clone(),
             group: task.group.clone(),
@@ -226,6 +226,15 @@ impl From<&Task> for TaskRecord {
             source: source.to_owned(),
         }
     }
+}
+
+/// Returns the title of a task; without one, the first line of its description.
+fn title(task: &Task) -> String {
+    if !task.title.is_empty() {
+        return task.title.clone();
+    }
+    let first = task.description.lines().map(str::trim).find(|line| !line.is_empty());
+    first.map(|line| crate::text::clean_line(line, 200)).unwrap_or_default()
 }
 
 /// A file that no check judged.

@@ -35,7 +35,7 @@ pub enum Format {
     Human,
     /// The record as one JSON document.
     Json,
-    /// What goes back to the executor.
+    /// The feedback for the executor.
     Feedback,
     /// SARIF 2.1.0.
     Sarif,

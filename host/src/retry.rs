@@ -4,7 +4,7 @@
 //! one after a time-out, half a minute later; none while the work is blocked. If the verifier failed, the verifier runs
 //! again, not the executor.
 
-use crate::text::hex;
+use crate::text::{self, hex, times};
 use crate::verdict::{Class, Status};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -221,7 +221,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
     let reached = |count: u32, most: u32| most > 0 && count >= most;
     let escalate = |level, trigger, why: String| RetryDecision::Escalate { level, trigger, why };
     if reached(facts.failed_in_group, escalation.group) {
-        let why = format!("{} tasks of the group failed", facts.failed_in_group);
+        let why = format!("{} of the group failed", text::count(facts.failed_in_group, "task"));
         return escalate(EscalationLevel::Halt, GROUP, why);
     }
     if let Some(why) = &facts.needs_person {
@@ -237,15 +237,15 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
     let rejections = count(judged().take_while(rejected));
     let failures = count(judged());
     if class == Class::ReviewRejection && reached(rejections, escalation.rejections) {
-        let why = format!("a reviewer rejected the work {rejections} times in a row");
+        let why = format!("a reviewer rejected the work {} in a row", times(rejections));
         return escalate(EscalationLevel::Notify, "rejections", why);
     }
     let timeouts = of(&|class| *class == Class::Timeout);
     if class == Class::Timeout && reached(timeouts, escalation.timeouts) {
-        return escalate(EscalationLevel::Notify, "timeouts", format!("the task timed out {timeouts} times"));
+        return escalate(EscalationLevel::Notify, "timeouts", format!("the task timed out {}", times(timeouts)));
     }
     if class != Class::Infra && reached(failures, escalation.same_task) {
-        return escalate(EscalationLevel::Notify, "same-task", format!("the same task failed {failures} times"));
+        return escalate(EscalationLevel::Notify, "same-task", format!("the same task failed {}", times(failures)));
     }
     if class != Class::Infra && facts.attempts_allowed.is_some_and(|allowed| failures >= allowed) {
         return escalate(EscalationLevel::Notify, "attempts", format!("all {failures} allowed attempts failed"));
@@ -253,7 +253,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
     let rule = retry.of(&class);
     let alike = of(&|other| *other == class);
     if alike > rule.most {
-        let why = format!("`{class}` may be retried {} times, and has happened {alike} times", rule.most);
+        let why = format!("`{class}` happened {}, and may be retried {}", times(alike), times(rule.most));
         return escalate(EscalationLevel::Notify, "retries", why);
     }
     // An error is no verdict about the work, so the executor has nothing to fix.

@@ -6,20 +6,21 @@
 //! not expose wasmtime, so the runtime could move to another process.
 
 mod allowance;
-mod component_type;
 mod bindings;
 mod bundled;
 mod cache;
 mod call;
 mod capability;
+mod checked;
+mod component_type;
 mod config;
 mod contract;
+mod contract_diff;
 mod convert;
 mod ending;
 mod engine;
 mod load;
 mod log;
-mod contract_diff;
 mod prepared;
 mod program;
 mod sandbox;

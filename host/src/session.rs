@@ -124,13 +124,15 @@ impl Host {
     /// Runs a gate. An error means that the caller must change something, or that the machine failed. Everything that
     /// verifiers do is in the record. Dropping the future cancels the run.
     pub async fn run(&self, request: Request, observer: impl Observer + 'static) -> Result<Record, Error> {
-        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
+        let session =
+            Session { runtime: Arc::clone(&self.runtime), request: request.fresh(), observer: Arc::new(observer) };
         self.on_workers(session.run()).await
     }
 
     /// Resolves a gate without running it.
     pub async fn plan(&self, request: Request, observer: impl Observer + 'static) -> Result<Planned, Error> {
-        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
+        let session =
+            Session { runtime: Arc::clone(&self.runtime), request: request.fresh(), observer: Arc::new(observer) };
         self.on_workers(async move {
             let emitter = Arc::new(RunEvents::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
@@ -143,7 +145,8 @@ impl Host {
 
     /// Resolves a gate that the caller will run several times.
     pub async fn pin(&self, request: Request, observer: impl Observer + 'static) -> Result<Pinned, Error> {
-        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
+        let session =
+            Session { runtime: Arc::clone(&self.runtime), request: request.fresh(), observer: Arc::new(observer) };
         self.on_workers(async move {
             let emitter = Arc::new(RunEvents::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;

@@ -53,6 +53,20 @@ pub fn paint(color: bool, style: Style, text: &str) -> String {
     if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }
 
+/// Returns a count such as `1 file` or `2 files`.
+pub fn count(number: impl TryInto<u64>, word: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns `once`, or a number such as `3 times`.
+pub fn times(number: impl TryInto<u64>) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
+        1 => "once".to_owned(),
+        number => format!("{number} times"),
+    }
+}
+
 /// Returns a time in UTC with milliseconds, such as `2026-01-26T14:05:00.000Z`.
 ///
 /// The usual civil-from-days algorithm. A date crate would be a new dependency for this one format.

@@ -59,7 +59,7 @@ pub enum WorkspaceError {
         how: BadLink,
     },
     /// The file is larger than the limit.
-    #[error("it has {0} bytes, which is too much")]
+    #[error("it has {0} bytes, which is too large")]
     TooLarge(u64),
     /// The file changed while it was read.
     #[error("it changed while `gate` read it")]

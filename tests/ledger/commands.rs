@@ -1,9 +1,8 @@
 //! The commands that look at the ledger, and those by which a person decides.
 
 use super::Stage;
-use gatehost::ledger::body::Override;
 use gatehost::ledger::history::{self, TaskHistory};
-use gatehost::ledger::{EntryKind, Filter, Ledger};
+use gatehost::ledger::{Filter, Ledger};
 use regex::Regex;
 use serde_json::{Value, json};
 use std::process::{Command, Output};
@@ -106,7 +105,7 @@ fn the_log_shows_every_entry_of_the_project() {
         assert_eq!(stage.run(arguments).status.code(), Some(2));
         let output = stage.run(&[arguments, &["--anchor", head.trim()]].concat());
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains("entry 4 was anchored: it was removed"), "{}", said(&output));
+        assert!(said(&output).contains("entry 4 was anchored: the ledger was removed"), "{}", said(&output));
     }
 }
 
@@ -129,7 +128,7 @@ fn old_entries_are_dropped_in_the_open() {
     let output = stage.run(&["log", "--prune", "23h"]);
     assert_eq!(output.status.code(), Some(2), "an agent would reset its attempts: {}", said(&output));
     let output = at_terminal(&stage, "log --prune 0s", "");
-    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 says so"), "{}", said(&output));
+    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 records this"), "{}", said(&output));
     assert_eq!(stage.run(&["log", "--verify"]).status.code(), Some(0));
     assert_eq!(stage.ledger().entries(&Filter::default()).expect("entries").len(), 2);
 }
@@ -144,7 +143,7 @@ fn what_waits_for_a_person_is_never_dropped() {
     let elsewhere = stage.state().parent().expect("a folder").join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("made");
     let output = at_terminal(&stage, &format!("-C {} log --prune 0s", elsewhere.display()), "");
-    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 says so"), "{}", said(&output));
+    assert!(said(&output).contains("dropped entries 1 to 6; entry 8 records this"), "{}", said(&output));
     assert_eq!(stage.run(&["run"]).status.code(), Some(3), "it is still halted");
 }
 
@@ -277,6 +276,19 @@ Attempt: 1
 }
 
 #[test]
+fn a_task_without_an_id_is_shown_by_its_text() {
+    let stage = Stage::new();
+    stage.run(&["run", "--task", "Add a parser for dates"]);
+    let shown = text(&stage.run(&["status"]).stdout);
+    assert!(shown.starts_with("Current task: Add a parser for dates\n"), "{shown}");
+    let shown = text(&stage.run(&["stats"]).stdout);
+    assert!(shown.contains("json-syntax: 1 run, 0 failed"), "{shown}");
+    stage.run(&["run"]);
+    let shown = text(&stage.run(&["status"]).stdout);
+    assert!(shown.starts_with("Current task: work without a task\n"), "{shown}");
+}
+
+#[test]
 fn a_run_can_be_explained_and_counted() {
     let stage = Stage::new();
     stage.run(&["run"]);
@@ -294,6 +306,9 @@ fn a_run_can_be_explained_and_counted() {
         assert!(found.contains(part), "{part}\n{found}");
     }
     submit(&stage, json!({ "id": "t1" }), false);
+    let shown = text(&stage.run(&["stats"]).stdout);
+    assert!(shown.contains("json-syntax: 3 runs, 1 failed"), "{shown}");
+    assert!(shown.contains("0 overrides, 0 escalations"), "{shown}");
     let output = stage.run(&["stats", "--format", "json"]);
     let stats: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let stats = &stats["stats"];
@@ -317,185 +332,8 @@ pub(super) fn git(stage: &Stage, script: &str) {
     assert!(output.status.success(), "{}", said(&output));
 }
 
-#[test]
-fn only_what_was_passed_is_verified() {
-    let stage = Stage::new();
-    in_git(&stage);
-    let write = |text: &str| std::fs::write(stage.work().join("a.json"), text).expect("written");
-    let verify = |args: &[&str]| {
-        let output = stage.run(&[&["verify"], args].concat());
-        (output.status.code(), normal(&said(&output)))
-    };
-    write("{\"a\": 1}\n");
-    stage.run(&["run"]);
-    assert_eq!(verify(&[]), (Some(0), "verified: passed in run [RUN] (entry 2)\n".to_owned()));
-    // Another byte is another tree.
-    write("{\"a\": 2}\n");
-    assert_eq!(verify(&[]), (Some(1), "not verified: no run checked this change\n".to_owned()));
-    write("{\"a\": 1}\n");
-    git(&stage, "git commit -qam second");
-    assert_eq!(verify(&["HEAD"]).0, Some(0), "what was passed was committed");
-    assert_eq!(verify(&[]).0, Some(0), "nothing differs from the last commit");
-    // The same change on another base is not what was passed.
-    write("{\"a\": 3}\n");
-    git(&stage, "git commit -qam third");
-    write("{\"a\": 1}\n");
-    git(&stage, "git commit -qam fourth");
-    assert_eq!(verify(&["HEAD"]).0, Some(1));
-    // Committed without having been judged, as by `git commit --no-verify`.
-    assert_eq!(verify(&["HEAD^"]).0, Some(1));
-}
-
-#[test]
-fn a_pre_receive_hook_refuses_what_was_not_passed() {
-    let stage = Stage::new();
-    in_git(&stage);
-    let gate = env!("CARGO_BIN_EXE_gate");
-    let state = stage.state();
-    git(
-        &stage,
-        &format!(
-            "git init -q --bare -b main ../bare.git && git push -q ../bare.git HEAD:main\n\
-             printf '#!/bin/sh\\nwhile read old new ref; do GATE_STATE_DIR={} {gate} verify $new || exit 1; done\\n' \
-             > ../bare.git/hooks/pre-receive && chmod +x ../bare.git/hooks/pre-receive",
-            state.display()
-        ),
-    );
-    std::fs::write(stage.work().join("a.json"), "{\"a\": 1}\n").expect("written");
-    stage.run(&["run"]);
-    git(&stage, "git commit -qam passed && git push -q ../bare.git HEAD:main");
-    std::fs::write(stage.work().join("a.json"), "{\"a\": 2}\n").expect("written");
-    git(&stage, "git commit -qam unseen && ! git push -q ../bare.git HEAD:main 2> ../refused");
-    let refused = std::fs::read_to_string(state.parent().expect("a folder").join("refused")).expect("a message");
-    assert!(refused.contains("not verified: no run checked this change"), "{refused}");
-    // Without a hook, about the last commit there.
-    let output = stage.run(&["-C", "../bare.git", "verify"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-}
-
-#[test]
-fn what_a_person_lets_through_is_never_a_pass() {
-    let stage = Stage::new();
-    in_git(&stage);
-    submit(&stage, json!({ "id": "t1" }), false);
-    let arguments = "skip --task t1 --condition known-false-negative --reason 'the check expects an old dialect'";
-    let refused =
-        stage.run(&["skip", "--task", "t1", "--condition", "user-risk", "--reason", "the service is down today"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(said(&refused).contains("needs a person at a terminal"), "{}", said(&refused));
-    let excuse =
-        at_terminal(&stage, "skip --task t1 --condition user-risk --reason 'tests take too long here'", "skip");
-    assert_eq!(excuse.status.code(), Some(2), "{}", said(&excuse));
-    let unconfirmed = at_terminal(&stage, arguments, "no");
-    assert_eq!(unconfirmed.status.code(), Some(2), "{}", said(&unconfirmed));
-    let refusals =
-        Filter { status: Some("refused".to_owned()), ..Filter::of(&stage.project()).kinds(&[EntryKind::Note]) };
-    assert_eq!(stage.ledger().entries(&refusals).expect("entries").len(), 3);
-
-    let granted = at_terminal(&stage, arguments, "skip");
-    assert_eq!(granted.status.code(), Some(0), "{}", said(&granted));
-    assert!(said(&granted).contains("complete (unverified)"), "{}", said(&granted));
-    let entry = stage.ledger().entries(&Filter::of(&stage.project()).kinds(&[EntryKind::Override])).expect("entries");
-    let granted: Override = entry[0].read().expect("an override");
-    assert!(granted.by.starts_with("alice"), "{}", granted.by);
-    assert_eq!((granted.fingerprints.len(), granted.proof.as_str()), (1, "terminal"));
-    let output = stage.run(&["verify"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        said(&output).contains("complete (unverified), which `[overrides] accept` does not allow"),
-        "{}",
-        said(&output)
-    );
-    assert!(text(&stage.run(&["status"]).stdout).contains("Status: complete (unverified)"));
-    let forced = at_terminal(&stage, "force --task t1 --reason 'production is down, fix follows'", "OVERRIDE");
-    assert_eq!(forced.status.code(), Some(0), "{}", said(&forced));
-    assert!(text(&stage.run(&["status"]).stdout).contains("Status: complete (forced)"));
-}
-
-#[test]
-fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
-    let stage = Stage::new();
-    let home = stage.state().parent().expect("a folder").to_owned();
-    let key = home.join("key");
-    let made =
-        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "alice", "-f"]).arg(&key).status();
-    assert!(made.expect("ssh-keygen").success());
-    let public = std::fs::read_to_string(home.join("key.pub")).expect("a key");
-    let gate = format!(
-        "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n[overrides]\naccept = true\nsigners = [\"alice {}\"]\n",
-        public.trim()
-    );
-    std::fs::write(stage.work().join("gate.toml"), gate).expect("written");
-    in_git(&stage);
-    submit(&stage, json!({ "id": "t1" }), false);
-    let until = (now() + 3_600).to_string();
-    let common = |reason: &'static str, until: &str| -> Vec<String> {
-        ["skip", "--task", "t1", "--condition", "verify-unavailable", "--reason", reason, "--until", until]
-            .map(str::to_owned)
-            .to_vec()
-    };
-    let run = |mut args: Vec<String>, more: &[&str]| {
-        args.extend(more.iter().map(|more| (*more).to_owned()));
-        stage.run(&args.iter().map(String::as_str).collect::<Vec<_>>())
-    };
-    let reason = "the validator's service is down";
-    let request = run(common(reason, &until), &["--request"]);
-    assert_eq!(request.status.code(), Some(0), "{}", said(&request));
-    let file = home.join("request");
-    std::fs::write(&file, &request.stdout).expect("written");
-    let sign = |namespace: &str| {
-        let _ = std::fs::remove_file(home.join("request.sig"));
-        let signed =
-            Command::new("ssh-keygen").args(["-q", "-Y", "sign", "-n", namespace, "-f"]).arg(&key).arg(&file).output();
-        assert!(signed.expect("ssh-keygen").status.success());
-        home.join("request.sig").to_str().expect("UTF-8").to_owned()
-    };
-    let other = sign("file");
-    let refused = run(common(reason, &until), &["--signature", &other]);
-    assert_eq!(refused.status.code(), Some(2), "signed for something else: {}", said(&refused));
-    let signature = sign("gatehost-override");
-    let refused = run(common("something else was meant here", &until), &["--signature", &signature]);
-    assert_eq!(refused.status.code(), Some(2), "another request: {}", said(&refused));
-    let granted = run(common(reason, &until), &["--signature", &signature]);
-    assert_eq!(granted.status.code(), Some(0), "{}", said(&granted));
-    let output = stage.run(&["verify"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("complete (unverified): let through by alice"), "{}", said(&output));
-    let again = run(common(reason, &until), &["--signature", &signature]);
-    assert!(said(&again).contains("recorded before"), "{}", said(&again));
-    let overrides = Filter::of(&stage.project()).kinds(&[EntryKind::Override]);
-    assert_eq!(stage.ledger().entries(&overrides).expect("entries").len(), 1, "it applies once");
-}
-
 pub(super) fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock").as_secs()
-}
-
-#[test]
-fn a_run_is_attested_by_a_signed_statement() {
-    use gatehost::proof::dsse::{Envelope, IN_TOTO, SigningKey};
-    let stage = Stage::new();
-    stage.run(&["run"]);
-    let seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
-    std::fs::write(stage.work().join("gate.key"), seed).expect("written");
-    let output = stage.run(&["attest", "--key", "gate.key"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let envelope: Envelope = serde_json::from_slice(&output.stdout).expect("an envelope");
-    let key = SigningKey::from_text(seed).expect("a key").public();
-    let payload = envelope.verify(IN_TOTO, &[key], 1).expect("signed");
-    let statement: Value = serde_json::from_slice(&payload).expect("a statement");
-    assert_eq!(statement["predicate"]["result"], "PASSED");
-    assert_eq!(statement["predicate"]["passedTests"], json!(["json-syntax"]));
-    std::fs::write(stage.work().join("gate.key"), "no key").expect("written");
-    assert_eq!(stage.run(&["attest", "--key", "gate.key"]).status.code(), Some(2));
-    std::fs::write(stage.work().join("gate.key"), seed).expect("written");
-    // The result of a run is signed only if nothing in the ledger was altered.
-    let file = rusqlite::Connection::open(stage.ledger().path()).expect("open");
-    file.execute("UPDATE entry SET status = 'fail' WHERE seq = 1", []).expect("altered");
-    drop(file);
-    let output = stage.run(&["attest", "--key", "gate.key"]);
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(output.stdout.is_empty() && said(&output).contains("entry 1 was altered"), "{}", said(&output));
 }
 
 #[test]
@@ -512,58 +350,4 @@ fn a_ledger_that_cannot_be_used_is_no_pass() {
     );
     assert_eq!(text(&output.stderr), expected);
     assert_eq!(stage.run(&["run", "--no-ledger"]).status.code(), Some(0));
-}
-
-#[test]
-fn work_is_judged_by_the_policy_of_a_trusted_commit() {
-    let stage = Stage::new();
-    let gate =
-        "protected = [\"tests/**\"]\n[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
-    std::fs::write(stage.work().join("gate.toml"), gate).expect("written");
-    std::fs::create_dir(stage.work().join("tests")).expect("made");
-    std::fs::write(stage.work().join("tests/a.json"), "{}\n").expect("written");
-    in_git(&stage);
-    let write = |path: &str, text: &str| std::fs::write(stage.work().join(path), text).expect("written");
-    let run = || {
-        let output = stage.run(&["run", "--policy-from", "main", "--format", "json"]);
-        let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
-        (output.status.code(), record)
-    };
-    write("a.json", "{\"a\": 1}\n");
-    let (code, record) = run();
-    assert_eq!((code, &record["policy"]["source"]), (Some(0), &json!("base")), "{record:#}");
-    // A gate that its own author weakens does not count, committed or not.
-    let weak = "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n";
-    write("gate.toml", weak);
-    write("a.json", "{\n");
-    assert_eq!(run().0, Some(1), "the old gate judges it");
-    write("a.json", "{}\n");
-    let (code, record) = run();
-    assert_eq!((code, &record["status"]), (Some(3), &json!("abstain")), "{record:#}");
-    assert_eq!(record["marks"], json!(["needs-person"]));
-    let policy = record["gate"]["children"].as_array().expect("members").last().expect("one").clone();
-    assert_eq!(policy["verdict"]["findings"][0]["code"], "policy.touched");
-    assert_eq!(policy["verdict"]["findings"][0]["place"]["path"], "gate.toml");
-    git(&stage, "git checkout -qb work && git commit -qam weaker");
-    assert_eq!(run().0, Some(3), "a commit of its author is no trusted one");
-    git(&stage, "git checkout -q main -- gate.toml && git commit -qam back");
-    write("a.json", "{\"a\": 2}\n");
-    assert_eq!(run().0, Some(0));
-    write("tests/a.json", "[]\n");
-    let (code, record) = run();
-    assert_eq!(code, Some(3), "{record:#}");
-    let output = stage.run(&["run", "--policy-from", "nowhere"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-}
-
-#[test]
-fn a_policy_from_a_commit_needs_one_that_has_it() {
-    let stage = Stage::new();
-    let output = stage.run(&["run", "--policy-from", "main"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("needs a git repository"), "{}", said(&output));
-    in_git(&stage);
-    let output = stage.run(&["run", "--policy-from", "main"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("the commit `main` has no gate.toml for this folder"), "{}", said(&output));
 }

@@ -33,7 +33,7 @@ fn a_bundle_gives_the_same_record_elsewhere() {
     let replay = |file: &Path| elsewhere.run(&["replay", file.to_str().expect("UTF-8")]);
     let same = replay(&bundle);
     assert_eq!(same.status.code(), Some(0), "{}", said(&same));
-    assert!(text(&same.stdout).starts_with("same: replaying run "), "{}", said(&same));
+    assert!(text(&same.stdout).starts_with("same: the replay of run "), "{}", said(&same));
     assert_eq!(elsewhere.run(&["log"]).status.code(), Some(2), "a replay is not recorded");
     // What was judged is taken from where it still is, and not otherwise.
     let second = home.join("second.bundle");
@@ -223,11 +223,7 @@ fn red_green_needs_a_command() {
     write(&stage, "gate.toml", "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"json-syntax\"\nred_green = true\n");
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("check.c.red_green: expected a check that is granted a command"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("check.c.red_green: expected a check with a granted command"), "{}", said(&output));
 }
 
 #[test]

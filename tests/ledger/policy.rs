@@ -253,3 +253,57 @@ fn a_notify_command_must_be_declared() {
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("escalation.notify: expected the name of a command"), "{}", said(&output));
 }
+
+#[test]
+fn work_is_judged_by_the_policy_of_a_trusted_commit() {
+    let stage = Stage::new();
+    let gate =
+        "protected = [\"tests/**\"]\n[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
+    std::fs::write(stage.work().join("gate.toml"), gate).expect("written");
+    std::fs::create_dir(stage.work().join("tests")).expect("made");
+    std::fs::write(stage.work().join("tests/a.json"), "{}\n").expect("written");
+    in_git(&stage);
+    let write = |path: &str, text: &str| std::fs::write(stage.work().join(path), text).expect("written");
+    let run = || {
+        let output = stage.run(&["run", "--policy-from", "main", "--format", "json"]);
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+        (output.status.code(), record)
+    };
+    write("a.json", "{\"a\": 1}\n");
+    let (code, record) = run();
+    assert_eq!((code, &record["policy"]["source"]), (Some(0), &json!("base")), "{record:#}");
+    // A gate that its own author weakens does not count, committed or not.
+    let weak = "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n";
+    write("gate.toml", weak);
+    write("a.json", "{\n");
+    assert_eq!(run().0, Some(1), "the old gate judges it");
+    write("a.json", "{}\n");
+    let (code, record) = run();
+    assert_eq!((code, &record["status"]), (Some(3), &json!("abstain")), "{record:#}");
+    assert_eq!(record["marks"], json!(["needs-person"]));
+    let policy = record["gate"]["children"].as_array().expect("members").last().expect("one").clone();
+    assert_eq!(policy["verdict"]["findings"][0]["code"], "policy.touched");
+    assert_eq!(policy["verdict"]["findings"][0]["place"]["path"], "gate.toml");
+    git(&stage, "git checkout -qb work && git commit -qam weaker");
+    assert_eq!(run().0, Some(3), "a commit of its author is no trusted one");
+    git(&stage, "git checkout -q main -- gate.toml && git commit -qam back");
+    write("a.json", "{\"a\": 2}\n");
+    assert_eq!(run().0, Some(0));
+    write("tests/a.json", "[]\n");
+    let (code, record) = run();
+    assert_eq!(code, Some(3), "{record:#}");
+    let output = stage.run(&["run", "--policy-from", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
+
+#[test]
+fn a_policy_from_a_commit_needs_one_that_has_it() {
+    let stage = Stage::new();
+    let output = stage.run(&["run", "--policy-from", "main"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("needs a git repository"), "{}", said(&output));
+    in_git(&stage);
+    let output = stage.run(&["run", "--policy-from", "main"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("the commit `main` has no gate.toml for this folder"), "{}", said(&output));
+}

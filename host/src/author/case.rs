@@ -1,9 +1,9 @@
 //! A case: a folder with the input of a verifier and the expected answer.
 //!
-//! - `input/`: the files. A file verifier judges each of them, symlinks too; for a submission verifier they are the
+//! - `input/`: the files. A file verifier checks each of them, symlinks too; for a submission verifier they are the
 //!   workspace
-//! - `submission.json`: what a submission verifier judges
-//! - `settings.json`: its settings; `{}` where there is none
+//! - `submission.json`: the input of a submission verifier
+//! - `settings.json`: its settings; `{}` by default
 //! - `commands.json`, `models.json`: what commands and models answer (see `script`)
 //! - `expected.json`: the verdict, or for each file its verdict
 
@@ -108,7 +108,7 @@ impl Case {
                     .hint("`gate schema submission` shows what one looks like")
             })?)),
             Err(_) if files.is_empty() => {
-                return Err(wrong("nothing to judge".to_owned())
+                return Err(wrong("it has no input".to_owned())
                     .hint("put files into its `input/` for a file verifier, or a `submission.json` beside it"));
             }
             Err(_) => CaseInput::Files(files),
@@ -229,7 +229,7 @@ mod tests {
         let found = message(None);
         let expected = [
             "case `a-typo`: unexpected `setings.json`",
-            "case `b-nothing`: nothing to judge",
+            "case `b-nothing`: it has no input",
             "case `c-json`: `settings.json`: EOF while parsing an object",
             "case `d-script`: `commands.json`: expected one of `exit`",
         ];

@@ -1,7 +1,7 @@
 //! The rules that every verifier must follow: it always answers, and always the same.
 //!
-//! Each rule is one line: kept, or broken and why. That a guest cannot hang or harm the host is the job of the sandbox. Here
-//! it matters whether people get an answer for ordinary and for odd inputs.
+//! Each rule is one line: kept, or broken and why. The sandbox keeps a guest from hanging or harming the host.
+//! These rules test whether people get an answer for ordinary and for odd inputs.
 
 mod edges;
 mod inputs;
@@ -154,10 +154,10 @@ fn schema(trial: &Trial) -> Promise {
 }
 
 fn no_settings(trial: &Trial, cases: &[Case]) -> Promise {
-    let name = "settings can be left out, or the schema says which are required";
+    let name = "settings are optional, or the schema lists the required ones";
     let schema = &trial.about.settings_schema;
     if settings::validate(schema, &json!({})).is_ok() {
-        return Promise::kept(name, "`{}` fits");
+        return Promise::kept(name, "empty settings match the schema");
     }
     let required = serde_json::from_str::<Value>(schema).ok().and_then(|schema| schema.get("required").cloned());
     let fits = |case: &&Case| settings::validate(schema, &case.settings).is_ok();
@@ -167,12 +167,14 @@ fn no_settings(trial: &Trial, cases: &[Case]) -> Promise {
         }
         (None, _) => Promise::broken(
             name,
-            "`{}` does not fit, and nothing is `required`",
-            "add `required`, or make `{}` fit".to_owned(),
+            "empty settings do not match the schema, and it has no `required`",
+            "add `required` to the schema, or accept empty settings".to_owned(),
         ),
-        (_, None) => {
-            Promise::broken(name, "no case has settings that fit", "add a `settings.json` to a case".to_owned())
-        }
+        (_, None) => Promise::broken(
+            name,
+            "no case has settings that match the schema",
+            "add a `settings.json` to a case".to_owned(),
+        ),
     }
 }
 
@@ -322,11 +324,11 @@ async fn within(trial: &Trial, case: &Case, name: &str, kind: ErrorKind, limits:
     match less.error() {
         Some(failure) if failure.kind != kind => Promise::by(name, &failure),
         // The same text for both, because whether a millisecond is enough differs between runs.
-        Some(_) => Promise::kept(name, format!("ends as {kind} where it needs more")),
+        Some(_) => Promise::kept(name, format!("ends with {kind} if it needs more")),
         None if less.verdicts() == usual.verdicts() => {
-            Promise::kept(name, format!("ends as {kind} where it needs more"))
+            Promise::kept(name, format!("ends with {kind} if it needs more"))
         }
-        None => Promise::broken(name, format!("another answer for case `{}`", case.name), None),
+        None => Promise::broken(name, format!("a different verdict for case `{}`", case.name), None),
     }
 }
 

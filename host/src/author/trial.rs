@@ -168,7 +168,7 @@ fn invalid(problems: &[settings::SettingsProblem]) -> Failure {
         place => format!("`{place}`: {}", problem.message),
     });
     let told: Vec<String> = told.collect();
-    Failure::new(ErrorKind::SettingsInvalid, format!("the settings do not fit the schema: {}", told.join("; ")))
+    Failure::new(ErrorKind::SettingsInvalid, format!("the settings do not match the schema: {}", told.join("; ")))
 }
 
 impl TrialRun {

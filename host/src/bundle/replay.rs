@@ -167,7 +167,7 @@ fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
         fs::create_dir_all(target.parent().unwrap_or(folder))?;
         // A symlink of the bundle could lead elsewhere.
         if target.parent().is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real != *parent)) {
-            return Err(io::Error::other("a folder above it is a link"));
+            return Err(io::Error::other("a parent folder is a symlink"));
         }
         let mode = match file.kind.as_str() {
             "link" => return symlink(std::ffi::OsStr::new(&*String::from_utf8_lossy(&bytes)), &target),

@@ -63,8 +63,7 @@ pub fn same_files(
     paths: &BTreeSet<String>,
     environment: &Environment,
 ) -> Result<Option<SameFiles>, ChangesError> {
-    let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
-    git::Repository::find(root, environment)?.ok_or_else(missing)?.same_files(selection, paths)
+    git::Repository::at(root, environment).same_files(selection, paths)
 }
 
 /// Returns a copy of the working tree of `folder` at this commit, which can be changed without changing the original.

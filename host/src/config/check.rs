@@ -52,7 +52,7 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &DeclaredNames<'_
         let wanted = value.flag().unwrap_or(false);
         if wanted && !grants.iter().any(|grant| matches!(grant, Grant::Command(_))) {
             value.problem_with(
-                "expected a check that is granted a command, found none to run on the base",
+                "expected a check with a granted command, which `red_green` runs on the base commit",
                 "grant one: `grants = [\"command:NAME\"]`".to_owned(),
             );
         }

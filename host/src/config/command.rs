@@ -116,7 +116,7 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
                 let hint = format!("put it on its own, such as in `[\"lint\", \"{FILES}\"]`");
                 value.problem_with(format!("expected `{FILES}` as a separate argument, found {}", value.found()), hint);
             }
-            text.or_else(|| value.expected("a text without NUL"))
+            text.or_else(|| value.expected("a string without NUL"))
         };
         list.first()?.text("a program")?;
         if list.first()?.as_str() == Some(FILES) {

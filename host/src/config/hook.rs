@@ -29,7 +29,7 @@ pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, GateConfig>) -
         let name = value.text("the name of a gate")?;
         if !gates.contains_key(&name) {
             let shown = crate::text::clean_line(&name, 60);
-            value.problem_with(format!("no gate `{shown}`"), nearest(&name, gates.keys().map(String::as_str)));
+            value.problem_with(format!("there is no gate `{shown}`"), nearest(&name, gates.keys().map(String::as_str)));
         }
         Some(name)
     };

@@ -67,7 +67,7 @@ fn inside(folder: &Path, path: &Path) -> Result<PathBuf, String> {
     if real.starts_with(&folder) || real == written {
         Ok(real)
     } else {
-        Err(format!("a link leads to `{}`, out of the folder of gate.toml; name the file itself", real.display()))
+        Err(format!("a symlink leads to `{}`, outside the folder of gate.toml; name the file itself", real.display()))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         std::os::unix::fs::symlink("review.md", folder.path().join("near.md")).expect("linked");
         for path in ["link.md", "folder/secret", "./folder/./secret"] {
             let why = problem(path).expect_err("refused");
-            assert!(why.contains("out of the folder of gate.toml; name the file itself"), "{why}");
+            assert!(why.contains("outside the folder of gate.toml; name the file itself"), "{why}");
         }
         problem("near.md").expect("a link inside");
         problem(&secret.display().to_string()).expect("named itself");

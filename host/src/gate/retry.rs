@@ -145,7 +145,7 @@ fn counted(verdict: &Verdict, check: &Check) -> (Status, String) {
         _ if is_unsure(verdict, check.escalate_below) => {
             let (confidence, least) =
                 (verdict.confidence.unwrap_or_default(), check.escalate_below.unwrap_or_default());
-            (Status::Abstain, format!("passed with confidence {confidence}; below {least} a person is asked"))
+            (Status::Abstain, format!("passed with confidence {confidence}; below {least}, human review is needed"))
         }
         _ => confident(verdict, check.min_confidence),
     }

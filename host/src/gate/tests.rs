@@ -138,7 +138,7 @@ fn a_vote_tells_how_it_came_about() {
     for (letters, outcome, reason) in [
         (["+", "+", "-"], "pass", "with dissent: 2 for, 1 against"),
         (["+", "-", "-"], "abstain", "divided: 1 for, 2 against"),
-        (["!", "+", "+"], "abstain", "quorum not met: 1 of 3 absent, at most 0 may be"),
+        (["!", "+", "+"], "abstain", "quorum not met: 1 of 3 absent, at most 0 may be absent"),
         (["-", "-", "-"], "fail", "0 for, 3 against"),
     ] {
         let script = Script::of(&[("a", letters[0]), ("b", letters[1]), ("c", letters[2])]);
@@ -326,7 +326,7 @@ fn what_only_shadows_decide_is_in_shadow() {
     assert_eq!((node.outcome, inner.outcome, inner.shadow), (Outcome::Pass, Outcome::Fail, true));
     assert_eq!(node.relaxed.iter().map(|relaxation| relaxation.member.as_str()).collect::<Vec<_>>(), ["h"]);
     let node = run_gate(gate("g", GateRule::All, vec![shadow("b")]), &Script::of(&[("b", "+")]));
-    assert_eq!((node.outcome, node.reason.as_str()), (Outcome::Abstain, "nothing was checked: it is in shadow"));
+    assert_eq!((node.outcome, node.reason.as_str()), (Outcome::Abstain, "nothing was checked: it is in shadow mode"));
 }
 
 #[test]

@@ -214,7 +214,7 @@ impl Tally {
         match decision {
             VoteResult::NoQuorum if absent > absences => {
                 let gone = if *gone > 0 { format!(" ({gone} did not apply)") } else { String::new() };
-                format!("quorum not met: {absent} of {voices} absent{gone}, at most {absences} may be")
+                format!("quorum not met: {absent} of {voices} absent{gone}, at most {absences} may be absent")
             }
             VoteResult::NoQuorum => "quorum not met: nobody voted".to_owned(),
             VoteResult::Pass if *against == 0 => String::new(),
@@ -301,7 +301,7 @@ mod tests {
         let electorate = with_quorum(electorate(Threshold::Majority, 0, &[0, 1, 2], &[1; 3]));
         let count = electorate.count(&ballots("+.."));
         let reason = count.reason(count.decision());
-        assert_eq!(reason, "quorum not met: 2 of 3 absent (2 did not apply), at most 0 may be");
+        assert_eq!(reason, "quorum not met: 2 of 3 absent (2 did not apply), at most 0 may be absent");
     }
 
     #[test]
@@ -341,8 +341,8 @@ mod tests {
             ("++-", "with dissent: 2 for, 1 against"),
             ("+--", "divided: 1 for, 2 against"),
             ("---", "0 for, 3 against"),
-            ("+00", "quorum not met: 2 of 3 absent, at most 1 may be"),
-            ("00?", "quorum not met: 2 of 3 absent, at most 1 may be"),
+            ("+00", "quorum not met: 2 of 3 absent, at most 1 may be absent"),
+            ("00?", "quorum not met: 2 of 3 absent, at most 1 may be absent"),
             ("0..", "quorum not met: nobody voted"),
         ] {
             let count = electorate(Threshold::Majority, 1, &[0, 1, 2], &[1; 3]).count(&ballots(letters));

@@ -5,14 +5,14 @@ use serde_json::Value;
 /// The most characters of a reason.
 const MAX_CHARS: usize = 2_000;
 
-/// What a hook prints, and how it ends.
+/// The output and the exit code of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// On standard output: one JSON object, or nothing.
     pub stdout: String,
     /// On standard error.
     pub stderr: String,
-    /// The exit code: 0, or 2 where the host knows no other way to block.
+    /// The exit code: 0, or 2 if the host can be blocked only by it.
     pub exit: u8,
 }
 

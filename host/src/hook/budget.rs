@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// How often an agent is sent back if the configuration says nothing.
 pub const BOUNCES: u32 = 2;
-/// How often it is sent back in one session, whatever is configured: a bound against a loop that nobody foresaw.
+/// How often an agent is sent back in one session at most, whatever is configured. Prevents endless loops.
 const MAX_TOTAL: u32 = 50;
 /// The status of the entry that records that an agent was let go without a pass.
 pub const FAILED: &str = "verification_failed";
@@ -25,24 +25,24 @@ pub const FAULT: &str = "error";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentSession {
-    /// The root of the work, taken at the first event: an agent that changes its folder does not change what is judged.
+    /// The root of the work at the first event. If the agent changes its folder, the same root is checked.
     pub root: Option<PathBuf>,
-    /// What the work was when the session began.
+    /// The state of the work when the session began.
     pub start: Option<Start>,
     /// The request of the user that the agent works on.
     pub turn: Option<String>,
-    /// The number of the last entry of the ledger that does not count for this request.
+    /// The number of the last ledger entry before this request.
     pub since: u64,
     /// The first line of what the agent was told last.
     pub told: Option<String>,
 }
 
-/// What the work was at the first event of a session.
+/// The state of the work at the first event of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// The commit that changes are relative to. Without one, everything is new.
     pub base: Option<String>,
-    /// The digest of the configuration; empty for the default gate, `None` where it could not be read.
+    /// The digest of the configuration; empty for the default gate, `None` if it could not be read.
     pub policy: Option<String>,
     /// Whether the base has that same configuration.
     pub committed: bool,
@@ -55,9 +55,9 @@ pub enum HookVerdict {
     Pass,
     /// The work must change.
     Fail {
-        /// What identifies the failure.
+        /// The digest of the failure.
         digest: String,
-        /// What goes back to the agent.
+        /// The feedback for the agent.
         reason: String,
         /// Whether it only says that the work is unfinished.
         unfinished: bool,
@@ -102,7 +102,7 @@ impl Budget {
                         budget.faults += 1;
                     } else if counts && entry.labels.gate == gate {
                         budget.bounces += 1;
-                        // A body that cannot be read is no reason to forget the bounce.
+                        // If the body cannot be read, the bounce still counts.
                         budget.failure = entry.read::<Bounce>().ok().map(|bounce| bounce.failure);
                     }
                 }
@@ -113,19 +113,19 @@ impl Budget {
         budget
     }
 
-    /// Decides what the agent is told. What comes back is counted once its entry is in the ledger.
+    /// Decides what the agent is told. The caller then records the decision in the ledger.
     pub fn decide(&self, call: &Call, judged: &HookVerdict, allowed: u32) -> Decision {
         let is_tool = call.event == HookEvent::Tool;
         match judged {
             HookVerdict::Pass => Decision::Allow,
-            // The agent only pauses; it is judged again when its work in the background is done.
+            // The agent only pauses. Its work is checked when the background work is done.
             HookVerdict::Fail { unfinished: true, .. } if call.paused => Decision::Allow,
-            // After a tool, the reason stands beside the tool's output: it sends nobody back.
+            // After a tool, the reason is shown next to the output of the tool, and the agent continues.
             HookVerdict::Fail { reason, .. } if is_tool => Decision::Block(reason.clone()),
             HookVerdict::Fail { digest, reason, .. } => {
                 let is_same = self.failure.as_ref() == Some(digest);
                 if self.bounces >= allowed || self.total >= MAX_TOTAL {
-                    release(&format!("the agent was sent back {} times", self.bounces), reason)
+                    release(&format!("the agent was sent back {}", crate::text::times(self.bounces)), reason)
                 } else if is_same && self.bounces > 0 {
                     release("the agent was sent back, and the same failures remain", reason)
                 } else {
@@ -169,7 +169,7 @@ fn release(why: &str, reason: &str) -> Decision {
     ))
 }
 
-/// Decides where nobody can count: the host's own word is all there is, so that the agent is not sent back forever.
+/// Decides without the ledger. Only the host can then say whether the agent was sent back before.
 pub fn uncounted(call: &Call, reason: &str) -> Decision {
     // Qwen always says that the agent was sent back, and has a limit of its own.
     let was_sent_back = call.active && call.host != super::AgentHost::Qwen;

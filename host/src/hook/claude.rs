@@ -26,7 +26,7 @@ const OTHER: &[&str] = &[
 pub(super) fn read(fields: &Fields<'_>) -> Call {
     let name = fields.name(&["hook_event_name"]).unwrap_or_default();
     let mut call = fields.call(AgentHost::Claude, event(&name), name);
-    // Where the agent was sent back, nobody promises that the identifier of the prompt is still the same.
+    // After the agent was sent back, the identifier of the prompt may be another one.
     call.turn = fields.name(&["prompt_id"]).filter(|_| !call.active);
     let runs = |task: &&Value| !matches!(task["status"].as_str(), Some("completed" | "failed" | "killed" | "stopped"));
     call.paused = fields.list("background_tasks").iter().any(|task| runs(&task));
@@ -43,7 +43,7 @@ pub(super) fn event(name: &str) -> HookEvent {
         "TaskCompleted" | "TeammateIdle" => HookEvent::Task,
         "PostToolUse" => HookEvent::Tool,
         name if OTHER.contains(&name) => HookEvent::Other,
-        // What is not known is treated as the event that matters.
+        // An unknown event is treated as a stop.
         _ => HookEvent::Stop,
     }
 }

@@ -6,37 +6,32 @@
 use super::budget::{AgentSession, BOUNCES, HookVerdict, Start, uncounted};
 use super::running::Running;
 use super::state::{GateRun, HookState};
+use super::verdict::{explain, no_answer, verdict_of};
 use super::{Call, Decision, HookEvent, transcript};
 use crate::changes::{self, Selection};
 use crate::config;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Event;
-use crate::ledger::history::failure_digest;
-use crate::outcome::{Node, NodeKind, Outcome, Severity};
-use crate::record::{PolicyRecord, Record};
+use crate::record::PolicyRecord;
 use crate::session::{Configured, Host, LedgerUse, Policy, Request, Unread, configured};
 use crate::submission::{Claim, Executor, Submission, Task, TaskSource};
-use crate::verdict::{Class, Status};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The verifiers that say whether work is finished, and not whether it is right.
-const ABOUT_COMPLETION: &[&str] = &["completion-signal", "checklist", "executor-report"];
-
-/// What the child is asked.
+/// The request to the child process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What the host said.
+    /// The call of the host.
     pub call: Call,
     /// Where the hook was started.
     pub folder: PathBuf,
     /// How long the run may take.
     pub limit: Duration,
-    /// What happened to a first child. Nothing is run then: this is counted and told.
+    /// Why a first child failed. Then no gate runs: the failure is recorded and reported.
     pub fault: Option<String>,
 }
 
@@ -50,23 +45,23 @@ pub struct Work {
     /// The session that a helper of the agent belongs to; else the same as `key`.
     main_key: String,
     state: Option<HookState>,
-    /// What is known of the session, and of the one that it belongs to.
+    /// The stored state of the session.
     session: AgentSession,
     start: Option<Start>,
 }
 
-/// What is to be done at an event.
+/// What to do at an event.
 #[derive(Debug)]
 pub enum Prepared {
     /// Nothing is verified.
     Nothing,
-    /// A gate runs, and sends the agent back at most so often.
+    /// Run a gate, and send the agent back at most this many times.
     Run(Box<Request>, u32),
-    /// It is known without a run.
+    /// The result is known without a run.
     Known(HookResult),
 }
 
-/// What became of the gate.
+/// The result of the gate.
 #[derive(Debug)]
 pub struct HookResult {
     pub(super) judged: HookVerdict,
@@ -144,7 +139,7 @@ impl Work {
         Ok(Prepared::Run(Box::new(request), *allowed))
     }
 
-    /// Runs a gate. `tell` gets to know which checks run.
+    /// Runs a gate. `tell` is called whenever a check starts or ends.
     pub async fn run(
         &self,
         request: Request,
@@ -164,7 +159,7 @@ impl Work {
             Err(error) => return fault(explain(&error), allowed),
         };
         match tokio::time::timeout(self.job.limit, host.run(request, observer)).await {
-            // It was read once more for the run.
+            // The run has read the configuration again, and it was different.
             Ok(Ok(record)) if self.known_policy().is_some_and(|known| digest(&record.policy) != *known) => {
                 fault(no_answer(CHANGED), allowed)
             }
@@ -198,13 +193,13 @@ impl Work {
         Some(Start { base, policy, committed })
     }
 
-    /// Chooses the configuration and reads it, or says why there is none that the agent did not choose.
+    /// Reads the configuration, or returns why there is no configuration that the agent cannot have changed.
     fn policy(&self, request: &mut Request) -> Result<Result<Configured, String>, Error> {
         let nearest = configured(request);
         let Some(Start { base, policy: Some(policy), committed }) = &self.start else { return nearest.map(Ok) };
         let is_same = |found: &Configured| digest(&found.policy) == *policy;
         match (nearest, base) {
-            // The same bytes as in the base, and nothing else that counts: then this is the base's, and cheaper to read.
+            // The same bytes as in the base commit, and no other files: cheaper than reading the commit.
             (Ok(found), _) if is_same(&found) && (!committed || found.stands_alone) => Ok(Ok(found)),
             (_, Some(base)) if *committed => {
                 request.policy = Policy::Commit(base.clone());
@@ -243,7 +238,7 @@ impl Work {
         }
     }
 
-    /// Decides what the agent is told, and records it. Without anything found, nothing is verified at this event.
+    /// Decides what the agent is told, and records it. `None` if nothing is verified at this event.
     pub fn conclude(self, found: Option<HookResult>) -> Decision {
         let Some(found) = found else {
             self.note();
@@ -257,8 +252,7 @@ impl Work {
         })
     }
 
-    /// Remembers how a session began, and that the user asked for something. What is not remembered costs the agent a
-    /// bounce, or is taken at the next event.
+    /// Stores how a session began, and that the user asked for something. If that fails, the next event stores it.
     fn note(&self) -> Option<()> {
         // Not every host announces a session: then it begins with the first request of the user.
         if self.start.is_none() {
@@ -280,7 +274,7 @@ impl Work {
         remembered.save().ok()
     }
 
-    /// Notes which request of the user a call belongs to.
+    /// Stores which request of the user a call belongs to.
     fn turn(&self, state: &HookState, session: &mut AgentSession, is_spent: bool) {
         if session.is_new_turn(&self.job.call, is_spent) {
             session.since = state.last().unwrap_or(session.since);
@@ -290,7 +284,7 @@ impl Work {
         }
     }
 
-    /// Decides by what the ledger knows; `None` where it cannot be used.
+    /// Decides by the entries of the ledger; `None` if the ledger cannot be used.
     fn count(&self, found: &HookResult) -> Option<Decision> {
         let state = self.state.as_ref()?;
         let HookResult { judged, ran, start } = found;
@@ -317,9 +311,9 @@ impl Work {
     }
 }
 
-/// Why an agent is not judged by a configuration.
-const CHANGED: &str = "`gate.toml` was changed in this session, and whoever does the work does not choose its gate; a person \
-                       must look at it and commit it, and the next session is judged by it";
+/// Why a configuration cannot be used for an agent.
+const CHANGED: &str = "`gate.toml` was changed in this session, and the author of the work cannot choose the gate; a person \
+                       must review and commit the change, which then applies from the next session";
 
 /// Returns the digest of a configuration; empty for the default gate.
 fn digest(policy: &PolicyRecord) -> String {
@@ -355,7 +349,7 @@ fn is_worktree_of(folder: &Path, root: &Path) -> bool {
     git.starts_with(root.join(".git").join("worktrees"))
 }
 
-/// Returns the gate for an event: `None` where there is none, `Some(None)` for the default one.
+/// Returns the gate for an event: `None` if there is none, `Some(None)` for the default gate.
 fn gate(settings: &config::HookConfig, event: HookEvent) -> Option<Option<String>> {
     match event {
         HookEvent::Stop => Some(settings.stop.clone()),
@@ -363,57 +357,4 @@ fn gate(settings: &config::HookConfig, event: HookEvent) -> Option<Option<String
         HookEvent::Tool => settings.post_tool_use.clone().map(Some),
         HookEvent::Start | HookEvent::Prompt | HookEvent::Other => None,
     }
-}
-
-/// Returns what a record means for an agent.
-fn verdict_of(record: &Record) -> HookVerdict {
-    let reason = record.feedback.clone().unwrap_or_default();
-    match record.status {
-        Status::Pass => HookVerdict::Pass,
-        _ if record.class == Some(Class::Blocked) => HookVerdict::Blocked { reason },
-        Status::Fail if record.severity != Some(Severity::Infra) => {
-            let mut blocking = Vec::new();
-            blockers(&record.gate, &mut blocking);
-            HookVerdict::Fail { digest: failure_digest(record), reason, unfinished: is_unfinished(&blocking) }
-        }
-        Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => HookVerdict::Fault { reason },
-    }
-}
-
-/// Returns the checks because of which a gate did not pass.
-fn blockers<'r>(node: &'r Node, blocking: &mut Vec<&'r Node>) {
-    if node.shadow || !matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error) {
-        return;
-    }
-    if node.kind == NodeKind::Check {
-        blocking.push(node);
-    }
-    node.children.iter().for_each(|child| blockers(child, blocking));
-}
-
-fn is_unfinished(blocking: &[&Node]) -> bool {
-    let about = |check: &&Node| {
-        check.verifier.as_ref().is_some_and(|verifier| ABOUT_COMPLETION.contains(&verifier.name.as_str()))
-    };
-    !blocking.is_empty() && blocking.iter().all(about)
-}
-
-/// Returns the text for an agent that there is no verdict, with the reason.
-pub fn no_answer(why: &str) -> String {
-    format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n")
-}
-
-/// Returns an error as text for an agent.
-fn explain(error: &Error) -> String {
-    let mut text = "The gate could not run, so nothing is verified. This is not a finding about the work.\n".to_owned();
-    for (message, causes, hint) in error.problems().take(5) {
-        text += &format!("- {}\n", crate::text::clean_line(message, 300));
-        for cause in causes {
-            text += &format!("  caused by: {}\n", crate::text::clean_line(&cause, 300));
-        }
-        if let Some(hint) = hint {
-            text += &format!("  hint: {}\n", crate::text::clean_line(hint, 300));
-        }
-    }
-    text
 }

@@ -1,4 +1,4 @@
-//! Qwen Code: as Claude Code. Its `stop_hook_active` is always true, so that only a new prompt renews the budget.
+//! Qwen Code: as Claude Code. Its `stop_hook_active` is always true, so only a new prompt renews the budget.
 
 use super::answer::{Answer, bounded};
 use super::fields::Fields;

@@ -5,20 +5,20 @@ use super::{AgentHost, Answer};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The name and the text of a file that no gate of syntax passes.
+/// The name and the text of a file with a syntax error.
 pub const BAD: (&str, &str) = ("sample.json", "{\"a\": 1,}\n");
-/// What the reason of the block must name.
+/// The finding code that the reason of the block must contain.
 pub const CODE: &str = "trailing-comma";
-/// The gate.toml for hooks that check nothing without one: after a tool was used, and of a commit message.
+/// The gate.toml for hooks that check nothing by default: after a tool was used, and for a commit message.
 pub const GATE: &str = "[gate.default]\nall = [\"json\"]\n[gate.message]\nall = [\"signal\"]\n\
                         [check.json]\nverifier = \"json-syntax\"\n[check.signal]\nverifier = \"completion-signal\"\n\
                         [hook]\npost_tool_use = \"default\"\ncommit_msg = \"message\"\n";
 /// A message that [`GATE`] accepts.
 pub const GOOD_MESSAGE: &str = "TASK_COMPLETE";
-/// What the refusal of any other message must name.
+/// The finding code that the refusal of any other message must contain.
 pub const MESSAGE_CODE: &str = "no-signal";
 
-/// Returns what a host sends at an event in this folder.
+/// Returns the message of a host for an event in this folder.
 pub fn message(host: AgentHost, event: &str, folder: &Path, session: &str) -> String {
     let file = folder.join(BAD.0).display().to_string();
     let folder = folder.display().to_string();

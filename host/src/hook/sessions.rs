@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 /// The most bytes of a session.
 const MAX_BYTES: u64 = 64 << 10;
-/// Sessions that nobody used for so long are forgotten.
+/// Sessions that were not used for this long are deleted.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// A session that is locked until it is dropped, so that two calls at the same time count as two.
@@ -24,7 +24,7 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// Opens the session of this key in a folder, which is made where it is missing.
+    /// Opens the session of this key in a folder, and creates the folder if it is missing.
     pub(super) fn open(folder: &Path, key: &str) -> io::Result<Self> {
         let folder = folder.join("sessions");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -35,7 +35,7 @@ impl Remembered {
         lock(&file)?;
         let mut bytes = Vec::new();
         (&mut file).take(MAX_BYTES).read_to_end(&mut bytes)?;
-        // A session that cannot be read begins again: that costs a few bounces, and lets nothing through.
+        // A session that cannot be read starts again: the agent may be sent back more often, but nothing passes.
         let session = serde_json::from_slice(&bytes).unwrap_or_default();
         if bytes.is_empty() {
             forget_old(&folder);
@@ -52,7 +52,7 @@ impl Remembered {
     }
 }
 
-/// Waits a moment for another call of the same session, and no longer: a hook must answer.
+/// Waits a moment for another call of the same session, but not longer, because a hook must answer.
 fn lock(file: &File) -> io::Result<()> {
     for _ in 0..200 {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -69,7 +69,7 @@ fn forget_old(folder: &Path) {
         let modified = entry.metadata().and_then(|metadata| metadata.modified());
         let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
         if age.is_some_and(|age| age > MAX_AGE) {
-            // Another call may have forgotten it already.
+            // Another call may have deleted it already.
             let _ = fs::remove_file(entry.path());
         }
     }

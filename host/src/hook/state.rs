@@ -56,7 +56,7 @@ impl HookState {
         Ok(Budget::of(&self.ledger.entries(&filter)?, gate, since))
     }
 
-    /// Records what the agent is told. Only what is recorded is counted, so this comes before the answer.
+    /// Records what the agent is told. Called before the answer, because only recorded bounces are counted.
     pub(super) fn record(
         &self,
         root: &Path,
@@ -75,7 +75,7 @@ impl HookState {
         };
         let entry = match decision {
             Decision::Allow => return Ok(()),
-            // What stands beside a tool's output sends nobody back.
+            // A reason that is shown next to the output of a tool is not a bounce.
             Decision::Block(_) if call.event == HookEvent::Tool && !is_fault => return Ok(()),
             Decision::Block(reason) => {
                 let failure = match judged {

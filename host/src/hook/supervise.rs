@@ -16,21 +16,21 @@ use std::time::{Duration, Instant};
 
 /// The most bytes that are read from a child.
 const MAX_BYTES: u64 = 64 << 20;
-/// ChildExit long the rest of the output is waited for after the child has ended.
+/// How long to wait for the rest of the output after the child has ended.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// ChildExit a child ended.
+/// How a child ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ChildExit {
     /// Well.
     Done,
-    /// Not well, in these words.
+    /// It failed, for this reason.
     Died(String),
-    /// Not in time: it was killed.
+    /// It timed out and was killed.
     Late,
 }
 
-/// ChildExit a child ended, and what it printed until then.
+/// How a child ended, and its output until then.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChildResult {
     /// How.
@@ -39,7 +39,7 @@ pub struct ChildResult {
     pub printed: Vec<u8>,
 }
 
-/// Starts a child, hands it one line, and waits for its end.
+/// Starts a child, sends it one line, and waits until it ends.
 pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::Result<ChildResult> {
     let end = Instant::now() + deadline;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
@@ -47,7 +47,7 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
     let (stdin, stdout) = (child.0.stdin.take(), child.0.stdout.take());
     let mut line = line.to_vec();
     line.push(b'\n');
-    // A child that does not read must not keep us from watching it. The pipe is handed back, to stay open.
+    // On a thread of its own, because the child may not read. The pipe is returned, so that it stays open.
     let _writer = thread::Builder::new().spawn(move || {
         let mut stdin = stdin;
         if let Some(stdin) = &mut stdin {
@@ -73,7 +73,7 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
             ended.get_or_insert((status, now));
         }
         match ended {
-            // Where not everything is read, something that it left behind still holds the pipe.
+            // If the output has not ended, a process that the child started still has the pipe open.
             Some((status, at)) if is_read || now > at + GRACE => {
                 return Ok(ChildResult { exit: exit_of(status), printed: taken() });
             }
@@ -87,7 +87,7 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
     }
 }
 
-/// Reads to the end, so that what is there can be seen at any time.
+/// Reads to the end into a shared buffer.
 fn read(mut from: impl Read, to: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 8 << 10];
     let mut left = MAX_BYTES;
@@ -108,17 +108,17 @@ fn exit_of(status: ExitStatus) -> ChildExit {
     }
 }
 
-/// Kills the group of the child when it is dropped, however that comes about.
+/// Kills the process group of the child when it is dropped.
 struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            // Nobody of the group is left where the child ended well.
+            // If the child ended by itself, the group is empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.0.kill();
-        // It is dead or about to be; what cannot be killed is not waited for.
+        // Does not wait for a process that cannot be killed.
         for _ in 0..20 {
             match self.0.try_wait() {
                 Ok(None) => thread::sleep(Duration::from_millis(5)),

@@ -12,12 +12,12 @@ use std::path::Path;
 
 /// The most bytes of a transcript that are read, and of one line.
 const MAX_BYTES: u64 = 64 << 20;
-/// The most tool calls that are handed on: the last ones.
+/// The most tool calls that are kept: the last ones.
 const MAX_CALLS: usize = 1_000;
-/// The most characters of what a tool answered.
+/// The most characters of the output of a tool.
 const MAX_OUTPUT: usize = 4_000;
 
-/// What a transcript tells.
+/// The content of a transcript.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TranscriptSummary {
     pub(super) model: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct TranscriptSummary {
     pub(super) tool_calls: Vec<ToolCall>,
 }
 
-/// Reads a transcript; one that cannot be read tells nothing.
+/// Reads a transcript. One that cannot be read is empty.
 pub(super) fn read(path: &Path) -> TranscriptSummary {
     // A pipe would never end.
     let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
@@ -141,7 +141,7 @@ fn begin(
     }
     said.tool_calls.push(ToolCall {
         tool: name.chars().take(200).collect(),
-        // Until its result is seen, nobody knows.
+        // Unknown until its result is seen.
         success: false,
         error: None,
         files_changed: changed(name, input.as_ref()),

@@ -1,11 +1,11 @@
-//! Files for continuous integration: a workflow of GitHub Actions, a job of GitLab. They are written once and then the
-//! user's: a file that was changed is left alone.
+//! Files for continuous integration: a workflow of GitHub Actions, a job of GitLab. They are written once; a file
+//! that the user has edited is not changed.
 
 use super::{InstallStep, read, remove, store};
 use crate::error::Error;
 use std::path::Path;
 
-/// A file, what it holds, and what the user has to do.
+/// A file, its content, and what the user has to do.
 #[derive(Clone, Copy)]
 pub(super) struct File {
     path: &'static str,

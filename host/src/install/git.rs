@@ -14,9 +14,9 @@ use std::process::{Command, Stdio};
 
 /// The hooks that are installed.
 pub const HOOKS: &[&str] = &["pre-commit", "commit-msg", "pre-push"];
-/// What a script of ours has in its second line.
+/// The start of the second line of our scripts.
 const MARK: &str = "# Written by `gate install git`";
-/// The ending of a hook that was there before.
+/// The suffix of an earlier hook.
 const BEFORE: &str = ".before-gate";
 
 /// Returns the folder of the hooks of the repository that `root` is in.
@@ -27,7 +27,7 @@ pub fn hooks_folder(root: &Path, environment: &Environment) -> Result<PathBuf, E
 
 fn ask(root: &Path, environment: &Environment, arguments: &[&str]) -> Result<String, Error> {
     let path = environment.get("PATH").unwrap_or_default();
-    let missing = || Error::host("there is no `git` in PATH that is outside the work");
+    let missing = || Error::host("there is no `git` in PATH outside the workspace");
     let mut git = Command::new(search_path::find_program("git", path, root).ok_or_else(missing)?);
     git.arg("-C").arg(root).args(arguments).stdin(Stdio::null()).env("PATH", search_path::outside(path, root));
     let output = git.output().map_err(|error| Error::host("cannot run `git`").because(error))?;
@@ -41,7 +41,7 @@ fn ask(root: &Path, environment: &Environment, arguments: &[&str]) -> Result<Str
 
 fn script(name: &str, gate: &Path) -> String {
     let gate = quoted(&gate.to_string_lossy());
-    // What git hands over on standard input is for both. Only what the shell itself knows is used: there may be no PATH.
+    // Both hooks get the stdin of git. The script uses only builtins of the shell, because there may be no PATH.
     let (keep, feed) = match name {
         "pre-push" => {
             ("refs=\nwhile IFS= read -r line; do\n  refs=\"$refs$line\n\"\ndone\n", "printf '%s' \"$refs\" | ")
@@ -90,7 +90,7 @@ pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Re
         changes.push(store(&path, before.as_deref(), &script(name, gate))?);
         let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
         executable.map_err(|error| {
-            Error::input(format_args!("cannot create `{}` executable", path.display())).because(error)
+            Error::input(format_args!("cannot make `{}` executable", path.display())).because(error)
         })?;
     }
     Ok(changes)
@@ -109,7 +109,7 @@ fn refuse_shared(root: &Path, folder: &Path, environment: &Environment) -> Resul
     Err(Error::input(message).hint("set it for this repository: `git config core.hooksPath .githooks`".to_owned()))
 }
 
-/// Removes every hook of ours, and restores what was there before.
+/// Removes every hook of ours, and restores the earlier hooks.
 pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let folder = hooks_folder(root, environment)?;
     let mut changes = Vec::new();

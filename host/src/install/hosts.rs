@@ -88,7 +88,7 @@ pub fn stop_event(host: AgentHost) -> &'static str {
 /// Returns the command that a host runs.
 pub fn command_line(host: AgentHost, gate: &Path) -> String {
     let gate = quoted(&gate.to_string_lossy());
-    // What Cursor waits is not documented, so there the hook keeps its own short deadline.
+    // The timeout of Cursor is not documented, so the hook uses a short deadline.
     let deadline = if host == AgentHost::Cursor { String::new() } else { format!(" --deadline {}", TIMEOUT - MARGIN) };
     format!("{gate} hook --host {}{deadline}", host.as_str())
 }
@@ -107,7 +107,7 @@ pub fn program(command: &str) -> Option<String> {
     Some(inner.replace(r"'\''", "'").trim_matches('"').to_owned())
 }
 
-/// Returns the entries of the settings: each an event and what is called at it.
+/// Returns the entries of the settings: each event with its handler.
 pub(super) fn entries(host: AgentHost, gate: &Path) -> Vec<(&'static str, Value)> {
     let command = command_line(host, gate);
     let group = |handler: Value| json!({ "hooks": [handler] });
@@ -143,7 +143,7 @@ pub(super) fn entries(host: AgentHost, gate: &Path) -> Vec<(&'static str, Value)
             events.into_iter().map(|event| (event, handler.clone())).collect()
         }
         AgentHost::Cursor => {
-            // The limit of the host must not be the one that is met first.
+            // The timeout of the host must be longer than the deadline of the hook.
             let stop = json!({ "command": command, "loop_limit": 25 });
             vec![("sessionStart", json!({ "command": command })), ("stop", stop.clone()), ("subagentStop", stop)]
         }
@@ -158,7 +158,7 @@ pub(super) fn root_entries(host: AgentHost) -> &'static [(&'static str, u32)] {
     }
 }
 
-/// Returns what the user has to know or do.
+/// Returns notes for the user.
 pub(super) fn notes(host: AgentHost, root: &Path) -> Vec<String> {
     match host {
         AgentHost::Codex => vec![format!(
@@ -183,7 +183,7 @@ pub struct Handler {
     pub place: (usize, usize),
     /// The command.
     pub command: String,
-    /// How long the host waits, in seconds, where the settings say it.
+    /// The timeout of the host in seconds, if the settings have one.
     pub timeout: Option<u64>,
 }
 

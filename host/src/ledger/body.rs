@@ -16,22 +16,22 @@ pub struct StepStart {
     /// The check, for a step within a gate.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub check: String,
-    /// Which attempt it is, from 1, where that is known.
+    /// The number of the attempt, from 1, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Who does it, so that it can be told whether that is still so.
+    /// The process that does it, to find out later whether it still runs.
     pub process: Process,
 }
 
-/// A process of this machine, since its last start.
+/// A process of this machine, identified across reboots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Process {
     /// Its number.
     pub id: u32,
-    /// When it was started, in clock ticks since the machine was.
+    /// When it was started, in clock ticks since the machine started.
     pub started: u64,
-    /// The start of the machine.
+    /// The identifier of the boot.
     pub boot: String,
 }
 
@@ -57,7 +57,7 @@ fn started(id: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
-    // Of what has ended and was not waited for, nothing runs any more.
+    // A zombie no longer runs.
     let state = fields.next().filter(|state| !matches!(*state, "Z" | "X"));
     state.and_then(|_| fields.nth(18)?.parse().ok())
 }
@@ -75,7 +75,7 @@ pub struct StepEnd {
     pub outcome: String,
     /// How long it took.
     pub duration_ms: f64,
-    /// Whatever else is known.
+    /// Other details.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<String, serde_json::Value>,
 }
@@ -94,7 +94,7 @@ pub struct Attempt {
     /// Why.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// What a loop needs to go on from here.
+    /// What a loop needs to continue from here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<String, serde_json::Value>,
 }
@@ -108,10 +108,10 @@ pub struct Bounce {
     /// How many there may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<u32>,
-    /// What was said to the author of the work.
+    /// The feedback for the author of the work.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub feedback: String,
-    /// The digest of what was wrong: see [`super::history::failure_digest`].
+    /// The digest of the failure: see [`super::history::failure_digest`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub failure: String,
 }
@@ -122,7 +122,7 @@ pub struct Bounce {
 pub struct Escalation {
     /// `notify` or `halt`.
     pub level: String,
-    /// What led to it, as a word: `same-task`, `rejections`, `timeouts`, `group`, `divided-vote`, …
+    /// The trigger, as a word: `same-task`, `rejections`, `timeouts`, `group`, `divided-vote`, …
     pub trigger: String,
     /// Why, for a person.
     pub why: String,
@@ -156,7 +156,7 @@ pub struct Override {
     pub task: String,
     /// The run that did not pass.
     pub run: String,
-    /// The digest of what was judged. It holds for nothing else.
+    /// The digest of the checked tree. The override holds for this tree only.
     pub tree: String,
     /// The commit that the work is relative to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,15 +166,15 @@ pub struct Override {
     /// `verify-unavailable`, `known-false-negative` or `user-risk`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// Why, in the words of whoever decided.
+    /// The reason, in the words of the person who decided.
     pub reason: String,
     /// Who decided.
     pub by: String,
-    /// How that is known: `terminal`, or `signature`.
+    /// How the person was identified: `terminal` or `signature`.
     pub proof: String,
     /// Until when it holds, in seconds since 1970.
     pub expires: u64,
-    /// The signature, where there is one, over [`Override::request`].
+    /// The signature over [`Override::request`], if there is one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
 }
@@ -185,7 +185,7 @@ impl Override {
         if self.kind == "force" { "complete (forced)" } else { "complete (unverified)" }
     }
 
-    /// Returns the text that is signed: everything that the override lets through, readable for a person.
+    /// Returns the text to sign: everything that the override lets through, in a form that people can read.
     pub fn request(&self) -> String {
         let mut text = format!(
             "gatehost override v1\nkind: {}\ntask: {}\nrun: {}\ntree: {}\ncondition: {}\nreason: {}\nexpires: {}\n",
@@ -224,13 +224,13 @@ pub struct CutOff {
 pub struct Committed {
     /// The run that passed it.
     pub run: String,
-    /// The digest of what was judged, which is that of the commit's changes.
+    /// The digest of the checked tree, which is also that of the changes of the commit.
     pub tree: String,
     /// The commit, in full.
     pub commit_sha: String,
 }
 
-/// The body of `prune`: what is no longer there.
+/// The body of `prune`: the dropped entries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pruned {
@@ -238,11 +238,11 @@ pub struct Pruned {
     pub first: u64,
     /// The number of the last.
     pub last: u64,
-    /// The hash of the last, from which the chain goes on.
+    /// The hash of the last one, from which the chain continues.
     pub last_hash: String,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
-    /// How many runs had which result.
+    /// How many runs had each result.
     pub runs: BTreeMap<String, u64>,
 }
 
@@ -252,7 +252,7 @@ pub struct Pruned {
 pub struct Note {
     /// What it says.
     pub text: String,
-    /// Whatever else is known.
+    /// Other details.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<String, serde_json::Value>,
     /// Findings that it is about.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a hash begins with, so that it is never that of something else.
+/// The prefix of the hashed bytes, so that no hash is also that of something else.
 const DOMAIN: &[u8] = b"gatehost ledger entry v1\0";
 
 /// A SHA-256 hash.
@@ -15,7 +15,7 @@ const DOMAIN: &[u8] = b"gatehost ledger entry v1\0";
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// What stands before the first entry.
+    /// The hash before the first entry.
     pub const ZERO: Self = Self([0; 32]);
 }
 
@@ -43,7 +43,7 @@ impl FromStr for Hash {
     }
 }
 
-/// A text that is no hash.
+/// A text that is not a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected 64 hexadecimal digits")]
 pub struct BadHash;
@@ -111,26 +111,26 @@ impl Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DamageKind {
-    /// An entry is not what was appended.
+    /// An entry differs from what was appended.
     Altered,
     /// Entries are missing.
     Removed,
-    /// An entry does not follow the one before it: one was inserted, removed, or put elsewhere.
+    /// An entry does not follow the one before it: an entry was inserted, removed or moved.
     Unlinked,
     /// Entries are missing at the end.
     Truncated,
-    /// The file is not what the store wrote.
+    /// The file differs from what the store wrote.
     File,
 }
 
 /// Something that is wrong with the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Damage {
-    /// The number of the entry, where it is one.
+    /// The number of the entry, if the damage is in one.
     pub seq: Option<u64>,
     /// What is wrong.
     pub kind: DamageKind,
-    /// The same for a person.
+    /// A description for people.
     pub message: String,
 }
 

@@ -3,7 +3,13 @@
 //!
 //! Everything is counted from entries each time, so that nothing is counted twice and no count can be lost.
 
-use super::body::{CutOff, Escalation, Resume, StepStart};
+mod past_run;
+mod waiting;
+
+pub use past_run::{PastRun, RunEnding, interrupted, runs};
+pub use waiting::{OpenEscalation, halted, is_waiting, waiting};
+
+use super::body::{Escalation, Resume};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::{Record, TaskRecord};
@@ -12,112 +18,7 @@ use crate::submission::PriorFinding;
 use crate::text::hex;
 use crate::verdict::{Class, Level, Status};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What became of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunEnding {
-    /// It ended, with this record.
-    Recorded(Box<Record>),
-    /// It did not end: its process is gone, or it was cancelled.
-    Interrupted,
-    /// Its process still runs.
-    Running,
-}
-
-/// One run of the past.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PastRun {
-    /// The number of its first entry.
-    pub seq: u64,
-    /// When that was appended.
-    pub at: String,
-    /// Its identifier.
-    pub run: String,
-    /// The task; empty where there was none.
-    pub task: String,
-    /// The group of tasks; empty where there was none.
-    pub group: String,
-    /// The gate.
-    pub gate: String,
-    /// What became of it.
-    pub ending: RunEnding,
-}
-
-impl PastRun {
-    /// Returns the record, if the run ended.
-    pub fn record(&self) -> Option<&Record> {
-        match &self.ending {
-            RunEnding::Recorded(record) => Some(record),
-            RunEnding::Interrupted | RunEnding::Running => None,
-        }
-    }
-
-    /// Returns whether it passed.
-    pub fn passed(&self) -> bool {
-        self.record().is_some_and(|record| record.status == Status::Pass)
-    }
-
-    /// Returns the class of its failure, if it ended without a pass.
-    pub fn class(&self) -> Option<&Class> {
-        self.record().filter(|record| record.status != Status::Pass)?.class.as_ref()
-    }
-
-    /// Returns whether it counts as an attempt of the executor. It does not if the task is blocked or the verifier broke.
-    pub fn is_attempt(&self) -> bool {
-        !matches!(self.class(), Some(Class::Blocked | Class::Infra))
-    }
-
-    /// Returns the word for its result.
-    pub fn word(&self) -> &'static str {
-        match &self.ending {
-            RunEnding::Recorded(record) => record.status.as_str(),
-            RunEnding::Interrupted => "interrupted",
-            RunEnding::Running => "running",
-        }
-    }
-}
-
-/// Returns the runs among these entries, in the order in which they began. The entries may include others.
-pub fn runs(entries: &[Entry]) -> Result<Vec<PastRun>, LedgerError> {
-    let mut runs: BTreeMap<&str, PastRun> = BTreeMap::new();
-    for entry in entries {
-        let labels = &entry.labels;
-        let past = |ending| PastRun {
-            seq: entry.seq,
-            at: entry.at.clone(),
-            run: labels.run.clone(),
-            task: labels.task.clone(),
-            group: labels.group.clone(),
-            gate: labels.gate.clone(),
-            ending,
-        };
-        match entry.kind {
-            EntryKind::StepStarted => {
-                let started: StepStart = entry.read()?;
-                if started.step == "gate" {
-                    let ending = if started.process.is_alive() { RunEnding::Running } else { RunEnding::Interrupted };
-                    runs.insert(&labels.run, past(ending));
-                }
-            }
-            EntryKind::Run => {
-                let ending = RunEnding::Recorded(Box::new(entry.record()?));
-                let run = runs.entry(&labels.run).or_insert_with(|| past(RunEnding::Interrupted));
-                run.ending = ending;
-            }
-            EntryKind::CutOff if entry.read::<CutOff>()?.step == "gate" => {
-                let run = runs.entry(&labels.run).or_insert_with(|| past(RunEnding::Interrupted));
-                if run.ending == RunEnding::Running {
-                    run.ending = RunEnding::Interrupted;
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut runs: Vec<PastRun> = runs.into_values().collect();
-    runs.sort_by_key(|run| run.seq);
-    Ok(runs)
-}
+use std::collections::BTreeSet;
 
 /// What is known about a task.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -241,9 +142,9 @@ pub struct Bounces {
     pub total: u32,
     /// Since the last pass of the gate in the session.
     pub since_pass: u32,
-    /// The digest of what was wrong the last time.
+    /// The digest of the last failure.
     pub last_failure: Option<String>,
-    /// How many of the last bounces, without a gap, were for that same failure.
+    /// How many of the last bounces in a row had this failure.
     pub same_failure: u32,
 }
 
@@ -270,41 +171,6 @@ impl Bounces {
         }
         Ok(bounces)
     }
-}
-
-/// Returns the runs of a project that began and did not end.
-pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<PastRun>, LedgerError> {
-    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
-    let runs = runs(&ledger.entries(&Filter::of(project).kinds(&kinds))?)?;
-    Ok(runs.into_iter().filter(|run| run.ending == RunEnding::Interrupted).collect())
-}
-
-/// An escalation that nobody has answered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenEscalation {
-    /// Its entry.
-    pub entry: Entry,
-    /// What it says.
-    pub escalation: Escalation,
-}
-
-/// Returns the escalations of a project that nobody has answered, oldest first.
-pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<OpenEscalation>, LedgerError> {
-    let kinds = [EntryKind::Escalation, EntryKind::Resume];
-    let entries = ledger.entries(&Filter::of(project).kinds(&kinds))?;
-    let mut answered = BTreeSet::new();
-    for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
-        answered.insert(entry.read::<Resume>()?.escalation);
-    }
-    let open =
-        entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
-    open.map(|entry| Ok(OpenEscalation { escalation: entry.read()?, entry })).collect()
-}
-
-/// Returns the escalation that halts a project, if there is one: no gate of the project runs until a person has answered
-/// it.
-pub fn halted(ledger: &dyn Ledger, project: &Project) -> Result<Option<OpenEscalation>, LedgerError> {
-    Ok(waiting(ledger, project)?.into_iter().find(|waiting| waiting.escalation.level == "halt"))
 }
 
 /// Returns the tasks of a group whose last run did not pass, since a person last ended a halt because of the group.
@@ -403,10 +269,4 @@ fn needs_person(record: &Record) -> Option<String> {
         },
     };
     Some(crate::text::clean_line(&format!("{}: {why}", deepest.name), 500))
-}
-
-/// Returns whether an escalation for the same reason is open already.
-pub fn is_waiting(ledger: &dyn Ledger, project: &Project, task: &str, trigger: &str) -> Result<bool, LedgerError> {
-    let same = |waiting: &OpenEscalation| waiting.entry.labels.task == task && waiting.escalation.trigger == trigger;
-    Ok(waiting(ledger, project)?.iter().any(same))
 }

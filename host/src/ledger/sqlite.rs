@@ -64,7 +64,7 @@ pub struct SqliteLedger {
 }
 
 impl SqliteLedger {
-    /// Opens the ledger in a folder, and makes both if they are not there. A folder that others can write to is refused.
+    /// Opens the ledger in a folder, and creates both if they are missing. A folder that others can write to is refused.
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
         let path = folder::prepare(folder)?.join(FILE);
         let connection = connect(&path).map_err(|error| unusable(folder, &error))?;
@@ -82,7 +82,7 @@ impl SqliteLedger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
-        // A panic while it was held can have left nothing but a transaction that is rolled back.
+        // If another thread panicked with the lock, its transaction is rolled back.
         self.connection.lock()
     }
 
@@ -90,7 +90,7 @@ impl SqliteLedger {
         read(self.lock().as_ref().ok_or_else(closed)?)
     }
 
-    /// Does something in a transaction that holds the lock for writing. An error closes the connection.
+    /// Runs `work` in a transaction with the write lock. An error closes the connection.
     fn write<T>(
         &self,
         durability: Durability,
@@ -99,7 +99,7 @@ impl SqliteLedger {
         let mut guard = self.lock();
         let mut connection = guard.take().ok_or_else(closed)?;
         // The first sync of a log by a process makes SQLite sync the folder too, which costs as much again. That is needed only
-        // for a log that is new. Any other is synced here, after the commit and before anybody is told of it.
+        // for a log that is new. An older log is synced here, after the commit and before the append returns.
         let is_new = self.log().metadata().map_or(true, |log| log.len() == 0);
         let by_sqlite = is_new && durability == Durability::Power;
         let synchronous = if by_sqlite { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
@@ -110,7 +110,7 @@ impl SqliteLedger {
         if durability == Durability::Power && !by_sqlite {
             self.sync()?;
         }
-        // An executor could delete the file: what was written to it would be gone with this process.
+        // An executor could delete the file. Its content would then be lost when this process ends.
         if self.file.is_none() || file_id(&self.path()) != self.file {
             return Err(LedgerError::Unwritable(format!("`{FILE}` was removed or replaced during the run")));
         }
@@ -123,7 +123,7 @@ impl SqliteLedger {
         self.folder.join(format!("{FILE}-wal"))
     }
 
-    /// Waits until everything that was committed survives a power loss.
+    /// Waits until all commits survive a power loss.
     fn sync(&self) -> Result<(), LedgerError> {
         let synced = std::fs::File::open(self.log()).and_then(|log| log.sync_data());
         synced.map_err(|error| LedgerError::Unwritable(error.to_string()))
@@ -141,7 +141,7 @@ impl SqliteLedger {
         NewEntry::new(EntryKind::CutOff, Labels::default(), &cut).map(Some)
     }
 
-    /// Refuses to go on where the end was cut off: whatever is appended would hide it.
+    /// Refuses a ledger whose end was removed: a new entry would hide that.
     fn tail(&self, transaction: &Transaction<'_>) -> Result<ChainEnds, LedgerError> {
         let tail = ChainEnds::read(transaction)?;
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
@@ -204,7 +204,7 @@ impl Ledger for SqliteLedger {
 
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError> {
         self.read(|connection| {
-            // One view of the database, whatever others append meanwhile.
+            // One snapshot of the database, whatever other processes append meanwhile.
             let view = connection.unchecked_transaction().map_err(unreadable)?;
             let anchors = [folder::anchor(&self.folder), anchor];
             Ok(check::all(&view, &anchors.into_iter().flatten().collect::<Vec<_>>()))
@@ -266,10 +266,10 @@ fn next(head: Head, project: &Project, entry: NewEntry) -> (Entry, Hash) {
     (Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }, digest)
 }
 
-/// Where the chain ends, and where it begins.
+/// The start and the end of the chain.
 struct ChainEnds {
     head: Head,
-    /// The last entry that was dropped; 0 where none was.
+    /// The last dropped entry; 0 if there is none.
     base: Head,
 }
 
@@ -290,7 +290,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
-    // Nothing that is stored can run anything. Closing writes nothing back: a run has waited for its entry already.
+    // The stored schema cannot run functions. Closing does not write back the log, because a run has waited for its entry already.
     for (setting, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -311,9 +311,9 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes the tables. Of many processes that begin at once, one does.
+/// Creates the tables. If several processes start at once, one of them does it.
 fn create(connection: &mut Connection) -> rusqlite::Result<()> {
-    // It is tried again while another process does the same: that is not waited for by SQLite itself.
+    // Retried while another process does the same, because SQLite does not wait for that.
     let deadline = std::time::Instant::now() + PATIENCE;
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));

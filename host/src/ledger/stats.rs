@@ -31,11 +31,11 @@ pub struct Stats {
     pub tasks_passed: u64,
     /// How many of them failed last, and are not being tried again at the moment.
     pub tasks_failed: u64,
-    /// How many of them are being judged now.
+    /// How many of them are being checked now.
     pub tasks_in_progress: u64,
-    /// How many tasks of the plan were not judged yet, where a task said how many there are.
+    /// How many tasks of the plan were not checked yet, if the size of the plan is known.
     pub tasks_pending: u64,
-    /// `passed / (passed + failed)`, as a percentage; nothing where neither is known.
+    /// `passed / (passed + failed)`, as a percentage; `None` if both are 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass_rate: Option<f64>,
     /// How many attempts a task took on average, of those that passed.
@@ -53,11 +53,11 @@ pub struct Stats {
     pub flaky_tests: BTreeMap<String, u64>,
     /// How often a check in shadow would have blocked.
     pub would_have_blocked: BTreeMap<String, u64>,
-    /// What each verifier cost.
+    /// The cost of each verifier.
     pub verifiers: BTreeMap<String, VerifierStats>,
     /// What models cost.
     pub models: ModelStats,
-    /// How many times somebody let something through.
+    /// How many overrides there were.
     pub overrides: u64,
     /// How many escalations there were.
     pub escalations: u64,
@@ -65,7 +65,7 @@ pub struct Stats {
     pub recent_failures: Vec<FailureEntry>,
 }
 
-/// What a verifier cost.
+/// The cost of a verifier.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VerifierStats {
     /// How often it ran.
@@ -85,7 +85,7 @@ pub struct ModelStats {
     pub input_tokens: u64,
     /// The tokens of the answers.
     pub output_tokens: u64,
-    /// What it cost, where prices are configured.
+    /// The cost, if prices are configured.
     pub cost: f64,
 }
 
@@ -114,7 +114,7 @@ pub struct FailureEntry {
 const RECENT: usize = 20;
 
 impl Stats {
-    /// Counts what a project's ledger holds.
+    /// Counts the entries of a project.
     pub fn read(ledger: &dyn Ledger, project: &Project) -> Result<Self, LedgerError> {
         let entries = ledger.entries(&Filter::of(project))?;
         let mut stats = Self::default();

@@ -68,9 +68,9 @@ impl TaskState {
             (Pending, Executing) | (Executing, Verifying) | (Verifying, Reviewing) | (Reviewing, Approved) => true,
             (Executing | Verifying | Reviewing, Failed | Blocked) | (Reviewing, Rejected) => true,
             (Failed | Rejected | Blocked, Executing) => true,
-            // Only a person does this, and to nothing that has passed.
+            // Only a person does this, and only without a pass.
             (Pending | Failed | Rejected | Blocked, Skipped) => true,
-            // A task can be taken up again.
+            // A task can be started again.
             (Approved | Skipped, Executing) => true,
             _ => false,
         }
@@ -132,16 +132,16 @@ pub struct TaskStatus {
     pub max_attempts: Option<u32>,
     /// Why earlier attempts failed.
     pub previous_failures: Vec<String>,
-    /// `complete (unverified)` or `complete (forced)`, where a person let it through.
+    /// `complete (unverified)` or `complete (forced)`, if a person let it through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overridden: Option<String>,
-    /// Who let it through, why and when, where a person did.
+    /// Who let it through, why and when, if a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip: Option<SkipStatus>,
-    /// The commit that holds what passed.
+    /// The commit that contains the passed work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_sha: Option<String>,
-    /// When each of the three steps was seen last; empty for one that was not.
+    /// When each of the three steps last happened; empty if it did not.
     #[serde(skip)]
     pub step_times: [String; 3],
     /// Every state that it was in.
@@ -158,7 +158,7 @@ pub struct SkipStatus {
     pub skipped_by: String,
     /// When.
     pub skipped_at: String,
-    /// Always: whoever let it through commits it.
+    /// Always true: the person who let it through commits it.
     pub requires_manual_commit: bool,
 }
 
@@ -279,7 +279,7 @@ pub fn failure(run: &PastRun) -> String {
 }
 
 impl TaskStatus {
-    /// Goes to a state by the steps that the protocol knows.
+    /// Goes to a state by the steps of the protocol.
     fn reach(&mut self, state: TaskState) {
         if self.gate_status == state {
             return;
@@ -311,10 +311,9 @@ impl TaskStatus {
     }
 
     fn take_record(&mut self, record: &Record) {
-        if let Some(task) = &record.task {
-            self.name.clone_from(&task.title);
-            self.phase.clone_from(&task.phase);
-        }
+        let task = record.task.as_ref();
+        self.name = task.map(|task| task.title.clone()).unwrap_or_default();
+        self.phase = task.and_then(|task| task.phase.clone());
         (self.attempt, self.max_attempts) = (record.attempt, record.attempts_allowed);
         if self.executor_status != "running" {
             self.executor_status = match &record.class {

@@ -22,22 +22,22 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) summary: AttemptRecord,
-    /// The record of the run of the gate, where there was one.
+    /// The record of the gate run, if there was one.
     pub(super) record: Option<Record>,
-    /// The digest of the work when it was judged.
+    /// The digest of the checked work.
     pub(super) tree: Option<String>,
-    /// What goes back to the executor.
+    /// The feedback for the executor.
     pub(super) feedback: String,
     /// Whether the executor used up its turns, so that running it again would not help.
     pub(super) out_of_turns: bool,
-    /// Why nobody can say what was done, as a word and for a person: the work cannot be compared with its base, the executor
-    /// was lost, or the evaluator cannot be believed.
+    /// Why the result is unknown, as a word and in words: the work cannot be compared with its base, contact with the executor
+    /// was lost, or the evaluator is not trusted.
     pub(super) unjudgeable: Option<(&'static str, String)>,
-    /// The findings, where none of them is for the executor to repair.
+    /// The findings, if the executor can fix none of them.
     pub(super) suggestions: Vec<String>,
     /// All findings that kept it from passing.
     pub(super) outstanding: Vec<String>,
@@ -69,7 +69,7 @@ pub(super) fn past(summary: &AttemptRecord) -> PastAttempt {
 }
 
 impl Driver<'_> {
-    /// Runs the executor, and judges what it did. `course` is what is known from the attempts before, which `record` holds.
+    /// Runs the executor, and checks its work. `course` has what is known from the earlier attempts in `record`.
     pub(super) fn attempt(&self, number: u32, course: &Course, record: &LoopRecord) -> Result<Done, Error> {
         let timeout = self.timeout(record);
         let executed = self.execute(number, timeout, &course.feedback, &course.fix_tasks)?;
@@ -111,7 +111,7 @@ impl Driver<'_> {
                 (done.summary.fixed, done.tree) = (fixed, tree);
                 Ok(done)
             }
-            // The configuration and the base are those of before: it is the work that cannot be judged.
+            // The configuration and the base have not changed, so the work is the reason that it cannot be checked.
             Err(error) => {
                 let why = format!("the work cannot be checked: {}", text::clean_line(&error.to_string(), 500));
                 let lost = self.not_judged(number, &executed, timeout, evaluated.map(|evaluated| evaluated.run));
@@ -149,7 +149,7 @@ impl Driver<'_> {
         Done { summary, feedback, out_of_turns: executed.is_out_of_turns(), ..Done::default() }
     }
 
-    /// Returns an attempt that was started and cut off.
+    /// Returns an attempt that was interrupted.
     pub(super) fn interrupted(&self, number: u32, evaluator: Option<EvaluatorRun>) -> Done {
         let run = ExecutorRun { outcome: "interrupted".to_owned(), ..ExecutorRun::default() };
         let executed = Executed { run, said: String::new(), transcript: None, lost: None };
@@ -222,7 +222,7 @@ impl Driver<'_> {
         request.submission.prior_findings = prior(&course.earlier);
         request.submission.attempts_allowed = Some(self.budgets.bounces().saturating_add(1));
         request.submission.review = Some(ReviewRound { number: spent.rejections + 1, allowed: self.budgets.reviews() });
-        // What failed before runs first.
+        // Checks that failed before run first.
         request.first = course.earlier.last().map(|(_, record)| failed(record)).unwrap_or_default();
         let name = self.wanted.executor.first().and_then(|program| Path::new(program).file_name());
         request.submission.executor = Executor {
@@ -254,12 +254,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Applies the repairs that verifiers offer, where they help, and returns the files.
+    /// Applies the fixes that verifiers offer, if they help, and returns the fixed files.
     fn fix(&self, request: &Request, failed: &Record) -> Result<Vec<String>, Error> {
         if !fix::offers(failed) {
             return Ok(Vec::new());
         }
-        // Repairs that cannot be tried are none: the work goes back as it is.
+        // If fixes cannot be tried, the work goes back as it is.
         let request = Request { reusable: None, ..request.clone() };
         let Ok(proposal) = fix::propose(self.host, &request, &self.pinned, failed.clone()) else {
             return Ok(Vec::new());

@@ -12,8 +12,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Commits what differs from the base, but for files that the loop wrote itself, and returns the commit. `tree` is the
-/// digest of what was judged: a commit of anything else is taken back.
+/// Commits all differences from the base, except files that the loop wrote itself, and returns the commit. `tree` is the
+/// digest of the checked work. A commit with another digest is undone.
 pub(super) fn commit(
     request: &Request,
     base: &str,
@@ -63,7 +63,7 @@ impl CallerGit {
     fn find(root: &Path, request: &Request) -> Result<Self, Error> {
         let path = request.environment.get("PATH").map(OsString::from).unwrap_or_default();
         let program = search_path::find_program("git", &path, root);
-        let program = program.ok_or_else(|| Error::host("there is no `git` in PATH that is outside the work"))?;
+        let program = program.ok_or_else(|| Error::host("there is no `git` in PATH outside the workspace"))?;
         let environment = request.environment.variables();
         let environment = environment.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
         Ok(Self { program, root: root.to_owned(), environment })
@@ -82,7 +82,7 @@ impl CallerGit {
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = git.spawn().map_err(failed)?;
         if let Some(mut pipe) = child.stdin.take() {
-            // One that ends before it reads says why.
+            // If git exits before it reads, its exit code and output say why.
             let _ = pipe.write_all(stdin);
         }
         let output = child.wait_with_output().map_err(failed)?;

@@ -35,7 +35,7 @@ impl Next {
     }
 }
 
-/// What the attempts took so far, the last one included.
+/// What all attempts have used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     pub(super) bounces: u32,
@@ -73,9 +73,9 @@ pub(super) struct LoopRules {
 }
 
 impl LoopRules {
-    /// Whoever allows more bounces than usual means them to happen: the usual numbers of retries of the same failure
-    /// make room for them. Rejections make room only for iterations of reviews and evaluations, time-outs and what
-    /// verifiers broke for nothing.
+    /// If the caller allows more bounces than the default, the default limits of retries are raised to match. The limit of
+    /// rejections is raised only by more reviews and evaluations; the limits of time-outs and of verifier failures are not
+    /// raised.
     pub(super) fn new(
         budgets: &LoopConfig,
         evaluates: bool,
@@ -124,7 +124,7 @@ impl LoopRules {
             RetryDecision::Escalate { level, trigger: trigger @ (retry::GROUP | "needs-person"), why } => {
                 escalated(*level, trigger, why.clone())
             }
-            // Nothing that the executor could do about it.
+            // The executor can do nothing about it.
             RetryDecision::Retry { who: RetryBy::Verifier, .. } => {
                 escalated(EscalationLevel::Notify, "infra", "a verifier gave no answer".to_owned())
             }
@@ -158,24 +158,29 @@ impl LoopRules {
         let failed = |budget: &str, why: String| Some(LoopEnd::new(State::VerificationFailed, why, Some(budget)));
         let rejected = done.summary.class == Some(Class::ReviewRejection);
         let iterations = self.budgets.iterations();
-        // An evaluator's rejections are counted by its iterations, where nobody says how many reviews there may be.
+        // Rejections by an evaluator count as iterations, unless the number of reviews is set.
         let usual = if self.evaluates { LoopConfig::ITERATIONS.max(iterations) } else { LoopConfig::ITERATIONS };
         let reviews = self.budgets.review_iterations.unwrap_or(usual);
         let limit = self.budgets.on_review_limit.unwrap_or_default();
         if !done.suggestions.is_empty() {
             let count = done.suggestions.len();
-            let why =
-                format!("{count} findings are not for the executor: they concern the specification, or need a person");
+            let why = format!(
+                "{} cannot be fixed by the executor: the specification or a person must change something",
+                crate::text::count(count, "finding")
+            );
             return Some(match self.budgets.on_spec_finding.unwrap_or_default() {
                 OnSpecFinding::Block => LoopEnd::escalated(State::Escalated, "specification", why),
                 OnSpecFinding::Suggest => LoopEnd::with_warnings(why, "on_spec_finding", done.suggestions.clone()),
             });
         }
         if self.evaluates && spent.iterations >= iterations {
-            return failed("max_iterations", format!("the work was evaluated {iterations} times without a pass"));
+            return failed(
+                "max_iterations",
+                format!("the work was evaluated {} without a pass", crate::text::times(iterations)),
+            );
         }
         if rejected && spent.rejections >= reviews {
-            let why = format!("a reviewer rejected the work {reviews} times");
+            let why = format!("a reviewer rejected the work {}", crate::text::times(reviews));
             return match limit {
                 OnReviewLimit::Block => failed("review_iterations", why),
                 OnReviewLimit::Proceed => {

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Numbers the events of a loop, and hands them to the observer.
+/// Numbers the events of a loop, and passes them to the observer.
 pub(super) struct Emitter {
     id: String,
     start: Instant,
@@ -15,7 +15,7 @@ pub(super) struct Emitter {
     observer: Arc<dyn Observer>,
 }
 
-/// Held while the observer is told, so that events arrive in their order.
+/// Locked while the observer is called, so that events arrive in order.
 #[derive(Default)]
 struct Counts {
     seq: u64,

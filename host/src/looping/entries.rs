@@ -20,7 +20,7 @@ const LOOP: &str = "loop";
 const EXECUTOR: &str = "executor";
 const EVALUATOR: &str = "evaluator";
 
-/// The entries of one loop. Without a ledger, nothing is kept, and nothing is known.
+/// The entries of one loop. Without a ledger, nothing is stored.
 #[derive(Clone, Debug)]
 pub(super) struct LoopEntries {
     pub(super) kept: Option<(Arc<dyn Ledger>, Project)>,
@@ -68,7 +68,7 @@ impl LoopEntries {
         }))
     }
 
-    /// Notes that a loop begins, with everything that it takes to resume it.
+    /// Records that a loop begins, with everything that is needed to resume it.
     pub(super) fn begin(&self, record: &LoopRecord, arguments: &[String], before: Option<&str>) -> Result<(), Error> {
         self.resume()?;
         let details = [
@@ -89,7 +89,7 @@ impl LoopEntries {
         self.note(EntryKind::Note, "", "", &note)
     }
 
-    /// Notes that this process runs the loop.
+    /// Records that this process runs the loop.
     pub(super) fn resume(&self) -> Result<(), Error> {
         let started = StepStart { step: LOOP.to_owned(), process: Process::this(), ..StepStart::default() };
         self.note(EntryKind::StepStarted, "", "", &started)
@@ -112,14 +112,14 @@ impl LoopEntries {
         self.note(EntryKind::StepEnded, &run.outcome, "", &ended)
     }
 
-    /// Stores the record of a run that was judged elsewhere, on the same bytes.
+    /// Stores the record of a run that was made in a copy with the same bytes.
     pub(super) fn run(&self, record: &Record) -> Result<(), Error> {
         let Some((ledger, project)) = &self.kept else { return Ok(()) };
         ledger.append(project, vec![NewEntry::run(record, &self.labels.session)?], Durability::Power)?;
         Ok(())
     }
 
-    /// Notes which commit the work became.
+    /// Records the commit of the work.
     pub(super) fn commit(&self, commit: &str) -> Result<(), Error> {
         let details = BTreeMap::from([("commit".to_owned(), json!(commit))]);
         let note =
@@ -149,7 +149,7 @@ impl LoopEntries {
         )
     }
 
-    /// Notes an attempt and what follows from it.
+    /// Records an attempt and what follows.
     pub(super) fn attempt(
         &self,
         attempt: &AttemptRecord,
@@ -170,13 +170,13 @@ impl LoopEntries {
         self.note(EntryKind::Bounce, "", "", &Bounce { number, allowed: Some(allowed), feedback, failure })
     }
 
-    /// Records that a person is needed, where one is. Returns the escalation while nobody was told of it.
+    /// Records that human review is needed, if it is. Returns the escalation if nobody was notified yet.
     pub(super) fn escalation(&self, end: &LoopEnd) -> Result<Option<Entry>, Error> {
         let (Some(trigger), Some((ledger, project))) = (end.trigger.as_ref(), &self.kept) else { return Ok(None) };
         let waiting = history::waiting(ledger.as_ref(), project)?.into_iter().find(|waiting| {
             waiting.entry.labels.session == self.labels.session && waiting.escalation.trigger == *trigger
         });
-        // The last run, or this loop before it was killed, may have asked already.
+        // The last run, or this loop before it was killed, may have escalated already.
         if let Some(waiting) = waiting {
             let session = Some(self.labels.session.clone());
             let notes = Filter { session, ..Filter::of(project).kinds(&[EntryKind::Note]) };

@@ -21,24 +21,24 @@ use std::collections::BTreeMap;
 const ROLE: &str = include_str!("role-evaluator.md");
 /// The name of its command in records and on tapes.
 const NAME: &str = "evaluator";
-/// How often it is asked while it says nothing that counts.
+/// How often it is asked if it gives no verdict.
 const ATTEMPTS: u32 = 2;
 /// The most characters of the task, and of its verdict's text.
 const MAX_TEXT: usize = 64 << 10;
 /// The most changed files that are named.
 const MAX_FILES: usize = 500;
 
-/// What an evaluation came to.
+/// The result of an evaluation.
 pub(super) struct Evaluated {
     pub(super) run: EvaluatorRun,
     /// The evaluator part of the submission.
     pub(super) part: Evaluator,
-    /// Why its word does not count, as a word and for a person.
+    /// Why its verdict does not count, as a word and in words.
     pub(super) refused: Option<(&'static str, String)>,
 }
 
 impl Driver<'_> {
-    /// Runs the evaluator, where one is configured.
+    /// Runs the evaluator, if one is configured.
     pub(super) fn evaluate(&self, iteration: u32, executed: &Executed) -> Result<Option<Evaluated>, Error> {
         let Some(command) = self.pinned.config().evaluator.as_ref().filter(|_| self.evaluates) else { return Ok(None) };
         let folder = self.request.folder.canonicalize();
@@ -154,7 +154,7 @@ fn understood(ran: Result<CommandResult, NoResult>, nonce: &str) -> Evaluated {
         }
     };
     let finished = told.as_ref().is_none_or(|told| told.ended == ExecutorEnd::Finished);
-    // What was recorded has the nonce of its own evaluation, and is marked as replayed.
+    // A recorded answer has the nonce of its own evaluation, and is marked as replayed.
     let recorded =
         text.trim_end().lines().last().and_then(|line| line.split_whitespace().next()).filter(|_| ran.replayed);
     let verdict = verdict(&text, recorded.unwrap_or(nonce));

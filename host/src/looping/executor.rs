@@ -14,17 +14,17 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most bytes of its output that are its claim: the end.
+/// The most bytes of its output that are its claim, from the end.
 const MAX_CLAIM: usize = 64 << 10;
 
-/// What became of the executor.
+/// How the executor ended.
 pub(super) struct Executed {
     pub(super) run: ExecutorRun,
-    /// The end of what it printed.
+    /// The end of its output.
     pub(super) said: String,
-    /// What it told about itself, where it is an agent whose output is known.
+    /// Its transcript, if it is an agent whose output format is known.
     pub(super) transcript: Option<Transcript>,
-    /// Why it is not known what became of it, or what it started may still run.
+    /// Why contact was lost, or why processes that it started may still run.
     pub(super) lost: Option<String>,
 }
 
@@ -41,8 +41,8 @@ impl Executed {
 }
 
 impl Driver<'_> {
-    /// Runs the executor once, for at most this time, with this feedback and these tasks that repair what a reviewer found;
-    /// both empty at the first attempt.
+    /// Runs the executor once, for at most this time, with this feedback and these fix tasks. Both are empty at the first
+    /// attempt.
     pub(super) fn execute(
         &self,
         number: u32,

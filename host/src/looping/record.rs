@@ -25,7 +25,7 @@ pub enum State {
     Escalated,
     /// The whole project waits for a person.
     Halted,
-    /// It was ended from outside.
+    /// A signal interrupted it.
     #[default]
     Interrupted,
 }
@@ -100,14 +100,14 @@ pub struct LoopRecord {
     pub duration: Duration,
     /// How often the work was sent back.
     pub bounces: u32,
-    /// How often it might have been.
+    /// How often it may be sent back.
     pub bounces_allowed: u32,
     /// The attempts, in order.
     pub attempts: Vec<AttemptRecord>,
-    /// What must be known besides, where it completed without a pass of everything.
+    /// Warnings, if it completed although not everything passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// How often it was resumed after it was cut off.
+    /// How often it was resumed after an interruption.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resumed: u32,
     /// The commit of the work, with `--commit`.
@@ -174,7 +174,7 @@ pub struct IndependentRun {
     pub state: State,
     /// How many attempts it took.
     pub attempts: u32,
-    /// The digest of what it made of the work; nothing where that cannot be told.
+    /// The digest of its result; `None` if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
 }
@@ -186,26 +186,26 @@ pub struct IndependentRun {
 pub struct EvaluatorRun {
     /// `success`, `failure`, `timeout`, `killed`, `no-verdict`, `not-started`, `evaluator.wrote` or `evaluator.session`.
     pub outcome: String,
-    /// Its exit code; none for a signal or a timeout.
+    /// Its exit code; `None` after a signal or a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// How long it took.
     pub duration_ms: f64,
     /// How it was confined: `landlock` or `namespaces`.
     pub sandbox: String,
-    /// The model, as the transcript has it.
+    /// The model, as the transcript says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The session, as the transcript has it.
+    /// The session, as the transcript says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The tokens that it read and wrote, as the transcript has it.
+    /// The tokens that it read and wrote, as the transcript says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What it cost in US dollars, as the transcript has it.
+    /// What it cost in US dollars, as the transcript says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Whether it was recorded in another loop.
+    /// Whether it was replayed from another loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
 }
@@ -216,36 +216,36 @@ pub struct EvaluatorRun {
 pub struct AttemptRecord {
     /// Its number, from 1.
     pub number: u32,
-    /// What became of the executor.
+    /// How the executor ended.
     pub executor: ExecutorRun,
-    /// The run of the gate; none where the executor failed, so that there was nothing to judge.
+    /// The run of the gate; `None` if the executor failed, so that there was nothing to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// What the gate came to.
+    /// The result of the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// Which kind of failure it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
-    /// The digest of what was wrong: two attempts with the same one failed alike.
+    /// The digest of the failure. Two attempts with the same digest failed in the same way.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
-    /// What became of the evaluator, where one is configured.
+    /// How the evaluator ended, if one is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluator: Option<EvaluatorRun>,
     /// Which review of the work it was, from 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub review: u32,
-    /// The files to which repairs of verifiers were applied.
+    /// The files to which fixes of verifiers were applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<String>,
-    /// The tasks that repair what a reviewer found, as blocks of a plan.
+    /// The fix tasks for the findings of a reviewer, as blocks of a plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix_tasks: Vec<String>,
-    /// The tokens of the executor, the evaluator and the models of the gate, as far as they are told.
+    /// The tokens of the executor, the evaluator and the models of the gate, as far as they are reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What those cost, as far as it is told and prices are configured.
+    /// Their cost, as far as it is reported and prices are configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// What was done next: `done`, `retry`, `escalate` or `stop`.
@@ -268,7 +268,7 @@ impl AttemptRecord {
 pub struct ExecutorRun {
     /// `success`, `failure`, `timeout`, `killed`, `out-of-turns`, `not-started`, `lost` or `interrupted`.
     pub outcome: String,
-    /// Its exit code; none for a signal or a timeout.
+    /// Its exit code; `None` after a signal or a timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The signal that ended it.
@@ -276,24 +276,24 @@ pub struct ExecutorRun {
     pub signal: Option<i32>,
     /// How long it took.
     pub duration_ms: f64,
-    /// All of its standard output.
+    /// Length and digest of its stdout.
     pub stdout: Printed,
-    /// `claude-code`, `codex` or `gemini`, where its output is the transcript of one.
+    /// `claude-code`, `codex` or `gemini`, if its output is the transcript of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The model, as the transcript has it.
+    /// The model, as the transcript says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The session, as the transcript has it.
+    /// The session, as the transcript says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The tokens that it read, as the transcript has it.
+    /// The tokens that it read, as the transcript says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// The tokens that it wrote, as the transcript has it.
+    /// The tokens that it wrote, as the transcript says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// What it cost in US dollars, as the transcript has it.
+    /// What it cost in US dollars, as the transcript says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -320,9 +320,9 @@ pub(super) struct LoopEnd {
     pub(super) state: State,
     pub(super) why: String,
     pub(super) budget: Option<String>,
-    /// What asks for a person, as a word, where something does.
+    /// Why human review is needed, as a word, if it is.
     pub(super) trigger: Option<String>,
-    /// What must be known besides, where it completed without a pass of everything.
+    /// Warnings, if it completed although not everything passed.
     pub(super) warnings: Vec<String>,
 }
 
@@ -331,7 +331,7 @@ impl LoopEnd {
         Self { state, why: why.into(), budget: budget.map(str::to_owned), ..Self::default() }
     }
 
-    /// Returns an end that needs a person.
+    /// Returns an end that needs human review.
     pub(super) fn escalated(state: State, trigger: &str, why: impl Into<String>) -> Self {
         Self { trigger: Some(trigger.to_owned()), ..Self::new(state, why, Some(trigger)) }
     }

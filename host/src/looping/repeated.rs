@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The most bytes of a file that are looked at.
+/// The most bytes of a file that are hashed.
 const MAX_READ: u64 = 256 << 20;
 
 /// Returns the digest of everything that differs from the base, except files that the loop writes itself. `None` if it
@@ -23,7 +23,7 @@ pub(super) fn tree(
     environment: &Environment,
 ) -> Option<String> {
     let found = changes::collect(folder, selection, Needs::default(), environment).ok()?;
-    // A rename is told of stored files only: it counts as what it is made of.
+    // Renames are reported for stored files only, so a rename counts as a deletion and an addition.
     let mut entries: BTreeMap<&str, (&str, Vec<u8>)> = BTreeMap::new();
     for change in found.changes.iter().filter(|change| !own.contains(&change.path)) {
         if let Some(old) = change.old_path.as_deref() {

@@ -24,7 +24,7 @@ pub struct InterruptedLoop {
     pub id: String,
     /// The arguments that it was started with.
     pub arguments: Vec<String>,
-    /// The task; empty where there was none.
+    /// The task; empty if there was none.
     pub task: String,
     /// The folder that it works in.
     pub folder: PathBuf,
@@ -115,7 +115,7 @@ fn part<T: DeserializeOwned>(details: &BTreeMap<String, Value>, name: &str) -> O
     serde_json::from_value(details.get(name)?.clone()).ok()
 }
 
-/// How far a loop came.
+/// The progress of an interrupted loop.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
     pub(super) base: String,
@@ -130,14 +130,14 @@ pub(super) struct Reached {
     policy: PolicyRecord,
     pub(super) executor: Vec<String>,
     pub(super) attempts: Vec<AttemptRecord>,
-    /// The records of the attempts that were judged.
+    /// The records of the checked attempts.
     pub(super) records: Vec<(u32, Record)>,
     pub(super) bounces: u32,
-    /// What was said to the executor last.
+    /// The last feedback for the executor.
     pub(super) feedback: String,
-    /// What follows the last attempt, where nothing more was begun.
+    /// What follows the last attempt, if no other attempt has begun.
     pub(super) after: After,
-    /// The attempt that was begun and not finished.
+    /// The attempt that has begun and not ended.
     pub(super) open: Option<OpenAttempt>,
 }
 
@@ -147,26 +147,26 @@ pub(super) enum After {
     /// The next attempt.
     #[default]
     Attempt,
-    /// The work is to be sent back first.
+    /// The work must be sent back first.
     Bounce,
     /// The loop ends.
     End(LoopEnd),
 }
 
-/// An attempt that was begun.
+/// An attempt that has begun.
 #[derive(Debug, Default)]
 pub(super) struct OpenAttempt {
     pub(super) number: u32,
-    /// What became of the executor, where it ended.
+    /// How the executor ended, if it did.
     pub(super) executor: Option<ExecutorRun>,
-    /// What became of the evaluator, where it began: an evaluation that was cut off counts.
+    /// How the evaluator ended, if it began. An interrupted evaluation counts.
     pub(super) evaluator: Option<EvaluatorRun>,
-    /// What the gate came to, where that is stored.
+    /// The record of the gate run, if it is stored.
     pub(super) record: Option<Record>,
 }
 
 impl Reached {
-    /// Reads how far a loop came. One that has ended, or that still runs, cannot be resumed.
+    /// Reads the progress of a loop. A loop that has ended, or that still runs, cannot be resumed.
     pub(super) fn read(ledger: &dyn Ledger, project: &Project, id: &str) -> Result<Self, Error> {
         let filter = Filter { session: Some(id.to_owned()), ..Filter::of(project) };
         let entries = ledger.entries(&filter)?;
@@ -186,7 +186,7 @@ impl Reached {
         Ok(reached)
     }
 
-    /// Takes the next entry, and tells whether it is the one with which the loop begins.
+    /// Takes the next entry, and returns whether it is the first one of the loop.
     fn take(&mut self, entry: &Entry, id: &str, process: &mut Option<Process>) -> Result<bool, Error> {
         match entry.kind {
             EntryKind::StepStarted => {
@@ -229,7 +229,7 @@ impl Reached {
             }
             EntryKind::Attempt => {
                 let attempt: Attempt = entry.read()?;
-                let broken = || Error::host(format_args!("entry {} of the ledger cannot be resumed from", entry.seq));
+                let broken = || Error::host(format_args!("cannot resume from entry {} of the ledger", entry.seq));
                 let summary: AttemptRecord = part(&attempt.details, "attempt").ok_or_else(broken)?;
                 let record = self.open.take().and_then(|open| open.record);
                 self.records.extend(record.map(|record| (summary.number, record)));
@@ -261,7 +261,7 @@ impl Reached {
         Ok(false)
     }
 
-    /// Refuses to go on by another gate than the one that the loop began with.
+    /// Refuses to continue with another gate than the one that the loop began with.
     pub(super) fn refuse_another_gate(&self, pinned: &Pinned) -> Result<(), Error> {
         if self.plan == pinned.plan().digest() && self.policy == pinned.policy() {
             return Ok(());

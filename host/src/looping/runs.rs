@@ -14,8 +14,8 @@ use std::path::Path;
 /// The most runs.
 pub(super) const MOST_RUNS: u32 = 20;
 
-/// Runs a loop several times, each time in a copy of the work, and compares what came of it. Where more than half of the runs
-/// completed with the same result, it is taken over into the work; otherwise a person is needed.
+/// Runs a loop several times, each time in a copy of the work, and compares the results. If more than half of the runs completed
+/// with the same result, it is copied into the work; otherwise human review is needed.
 pub fn run_independently(
     host: &Host,
     wanted: LoopRequest,
@@ -29,12 +29,12 @@ pub fn run_independently(
         return Err(Error::usage("with several runs, none of them can commit or insert tasks"));
     }
     let (driver, reached) = Driver::new(host, wanted, observer)?;
-    // A loop that was cut off compares all runs again: none of them has touched the work.
+    // An interrupted loop starts all runs again: none of them has touched the work.
     driver.run(reached, |driver, record, _, _| driver.compare(record, runs))
 }
 
 impl Driver<'_> {
-    /// Runs the loops one after the other, and takes over the result that most of them agree on.
+    /// Runs the loops one after the other, and keeps the result of the majority.
     fn compare(&self, record: &mut LoopRecord, runs: u32) -> Result<LoopEnd, Error> {
         let Request { folder, environment, selection, .. } = &self.request;
         let root = changes::collect(folder, &Selection::Changed, Needs::default(), environment)?;
@@ -103,7 +103,7 @@ fn agreed(runs: &[IndependentRun]) -> Result<String, LoopEnd> {
     Err(LoopEnd::escalated(State::Escalated, "divergence", why))
 }
 
-/// Makes the work what it is in the copy.
+/// Copies the result into the work.
 fn take_over(copy: &Path, work: &Path, base: &str, environment: &Environment) -> Result<(), Error> {
     let selection = Selection::Base(base.to_owned());
     let mut paths = BTreeSet::new();

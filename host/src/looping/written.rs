@@ -31,7 +31,7 @@ impl Driver<'_> {
             let id = text::clean_line(&task.id, 60);
             return Err(Error::usage(format_args!("`{}` has no Markdown block of the task `{id}`", file.display())));
         };
-        // Whole or not at all.
+        // As a whole or not at all.
         let folder = file.parent().unwrap_or(Path::new("."));
         let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
         temporary.write_all(plan.as_bytes()).map_err(cannot)?;
@@ -75,7 +75,7 @@ impl Driver<'_> {
         let run = judged.map(|record| record.run.as_str()).unwrap_or_default();
         let weak = if judged.is_some_and(|record| !record.marks.is_empty()) { "Gate-Marks: weak\n" } else { "" };
         let message = format!("{}\n\nGate-Run: {run}\n{weak}", message.trim());
-        // What is there must still be what was judged, but for what the loop wrote since.
+        // The work must be unchanged since the check, except for files that the loop wrote.
         let there =
             crate::session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment)?.0;
         let own = self.own_files();

@@ -37,10 +37,10 @@ pub enum ModelTape {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadModelTape {
-    /// There is a file already.
+    /// The file exists already.
     #[error("cannot record models to `{}`: the file exists", .0.display())]
     Exists(PathBuf),
-    /// The file cannot be made or read.
+    /// The file cannot be created or read.
     #[error("cannot open the recording `{}`", .path.display())]
     Unusable {
         /// The file.
@@ -51,7 +51,7 @@ pub enum BadModelTape {
     /// It is too long.
     #[error("the recording `{}` has more than {MAX_BYTES} bytes", .0.display())]
     TooLong(PathBuf),
-    /// A line is no exchange.
+    /// A line is not an exchange.
     #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
         /// The file.

@@ -1,5 +1,5 @@
 //! One self-contained page: runs on a timeline, and for each its evidence, its tree of members, its findings and where its time
-//! went. No script, nothing is loaded, and every text is escaped: most of it was written by whoever is judged.
+//! went. No script, nothing is loaded, and every text is escaped: most of it was written by the author of the work.
 
 use super::view;
 use crate::outcome::{Node, NodeKind, Outcome};
@@ -24,9 +24,9 @@ pub struct Page {
     pub made: String,
     /// The runs, newest first.
     pub runs: Vec<PageRun>,
-    /// What waits for a person.
+    /// The reasons of open escalations.
     pub waiting: Vec<String>,
-    /// How far the ledger has come: its head.
+    /// The head of the ledger.
     pub head: String,
 }
 
@@ -35,13 +35,13 @@ pub struct Page {
 pub struct PageRun {
     /// Its record.
     pub record: Record,
-    /// The number of its entry in the ledger, where it has one.
+    /// The number of its entry in the ledger, if it has one.
     pub entry: Option<u64>,
     /// The hash of that entry.
     pub hash: String,
-    /// The commit that holds what it passed.
+    /// The commit that contains the passed work.
     pub commit: Option<String>,
-    /// How a person let it through, where one did: `complete (unverified)` or `complete (forced)`, by whom and why.
+    /// How a person let it through, if one did: `complete (unverified)` or `complete (forced)`, by whom and why.
     pub overridden: Option<String>,
 }
 
@@ -92,7 +92,7 @@ pub fn html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
         writeln!(out, "<p class=\"soft\">Head of the ledger: <code id=\"head\">{}</code></p>", e(&page.head))?;
     }
     for waiting in &page.waiting {
-        writeln!(out, "<p class=\"waiting\">Needs a person: {}</p>", e(waiting))?;
+        writeln!(out, "<p class=\"waiting\">Needs human review: {}</p>", e(waiting))?;
     }
     totals(out, &page.runs)?;
     if page.runs.len() > 1 {
@@ -100,7 +100,7 @@ pub fn html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
         writeln!(out, "<h2>Runs</h2>")?;
     }
     if page.runs.is_empty() {
-        writeln!(out, "<p>No run is in the ledger of this project.</p>")?;
+        writeln!(out, "<p>The ledger has no run of this project.</p>")?;
     }
     for (index, run) in page.runs.iter().enumerate() {
         self::run(out, run, index == 0)?;
@@ -127,12 +127,9 @@ fn totals(out: &mut dyn Write, runs: &[PageRun]) -> io::Result<()> {
     writeln!(out, "<ul class=\"totals\">")?;
     let count = |status: Status| runs.iter().filter(|run| run.record.status == status).count();
     writeln!(out, "<li><b>{}</b>runs</li>", runs.len())?;
-    for (status, word) in [
-        (Status::Pass, "passed"),
-        (Status::Fail, "failed"),
-        (Status::Abstain, "abstained"),
-        (Status::Error, "without an answer"),
-    ] {
+    for (status, word) in
+        [(Status::Pass, "passed"), (Status::Fail, "failed"), (Status::Abstain, "abstained"), (Status::Error, "errored")]
+    {
         let class = of_status(status);
         writeln!(out, "<li><b class=\"{class}\">{}</b>{word}</li>", count(status))?;
     }
@@ -254,10 +251,10 @@ fn node(out: &mut dyn Write, node: &Node) -> io::Result<()> {
         NodeKind::Any => " any".to_owned(),
         NodeKind::Not => " not".to_owned(),
     };
-    let flags = [(node.shadow, "shadow"), (node.escalated, "needs a person"), (node.flaky, "flaky")];
+    let flags = [(node.shadow, "shadow"), (node.escalated, "needs human review"), (node.flaky, "flaky")];
     let flags: Vec<&str> = flags.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
     let cached = node.cached();
-    let cached = if cached > 0 { format!(" · {cached} reused") } else { String::new() };
+    let cached = if cached > 0 { format!(" · {cached} cached") } else { String::new() };
     let flags = if flags.is_empty() { String::new() } else { format!(" · {}", flags.join(", ")) };
     write!(
         out,

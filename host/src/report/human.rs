@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct Style {
     /// With colours.
     pub color: bool,
-    /// Also members that passed without a word, when there are many.
+    /// Also show members that passed without a summary or findings.
     pub verbose: bool,
     /// Only what did not pass.
     pub quiet: bool,
@@ -180,10 +180,10 @@ impl Lines<'_> {
         let left_out = gate.walk().filter(|node| node.skipped == Some(SkipReason::LeftOut));
         let left_out: Vec<&str> = left_out.map(|node| node.name.as_str()).collect();
         if !left_out.is_empty() {
-            self.text(2, &format!("rests on a relaxation: {} left out by a flag", left_out.join(", ")))?;
+            self.text(2, &format!("relaxed: {} excluded by a flag", left_out.join(", ")))?;
         }
         if self.style.verbose && !record.unjudged.is_empty() {
-            self.text(2, "not judged:")?;
+            self.text(2, "not checked:")?;
             for file in &record.unjudged {
                 self.text(4, &format!("{}: {}", clean_line(&file.path, 300), clean_line(&file.reason, 300)))?;
             }

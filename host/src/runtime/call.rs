@@ -6,6 +6,7 @@ use super::bindings::gatehost::verifier::types;
 use super::capability::Capabilities;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
+use super::checked::checked;
 use super::ending::{self, GuestEnded};
 use super::load::{CheckExport, Verifier};
 use super::log::LogLine;
@@ -196,8 +197,7 @@ impl Runtime {
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &file, terms.settings).await
             })
             .await;
-        let answer =
-            answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, Some(path))));
+        let answer = answered(sandbox, answer.and_then(|it| checked(convert::received(it), terms.limits, Some(path))));
         let content = match file.content {
             Content::Text(text) => text.into_bytes(),
             Content::Binary(bytes) => bytes,
@@ -252,7 +252,7 @@ impl Runtime {
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, submission, terms.settings).await
             })
             .await;
-        answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, None)))
+        answered(sandbox, answer.and_then(|it| checked(convert::received(it), terms.limits, None)))
     }
 
     /// Runs a program: `input` is its stdin, `only` the one path that it may report.
@@ -278,7 +278,7 @@ impl Runtime {
             })
             .await;
         let verdict = ended.and_then(|code| program::verdict(code, &sandbox.wasi.output()));
-        answered(sandbox, verdict.and_then(|verdict| convert::checked(verdict, terms.limits, only)))
+        answered(sandbox, verdict.and_then(|verdict| checked(verdict, terms.limits, only)))
     }
 
     fn store(&self, verifier: &Verifier, terms: &CallContext<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {

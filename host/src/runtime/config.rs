@@ -1,4 +1,4 @@
-//! The settings of the engine. They decide how guests are compiled, so precompiled code must use the same.
+//! The settings of the engine. They decide how guests are compiled, so precompiled code must use the same settings.
 //!
 //! `bundled/src/lib.rs` includes this file too, so that bundled verifiers are compiled with the settings of the engine that
 //! runs them. It must use nothing but wasmtime.

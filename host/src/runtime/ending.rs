@@ -52,7 +52,7 @@ pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     let (kind, message) = classify(error);
     let failure = Failure::new(kind, text::clean_line(&message, 500));
     match error.downcast_ref::<WasmBacktrace>().and_then(frames) {
-        Some(frames) if error.downcast_ref::<Trap>().is_some() => failure.hint(format!("the guest was in {frames}")),
+        Some(frames) if error.downcast_ref::<Trap>().is_some() => failure.hint(format!("the verifier was in {frames}")),
         _ => {
             let given = error.downcast_ref::<GuestEnded>().and_then(|ended| ended.hint.clone());
             Failure { hint: given.or_else(|| advice(kind).map(str::to_owned)), ..failure }
@@ -86,7 +86,10 @@ fn classify(error: &wasmtime::Error) -> (ErrorKind, String) {
         return (*kind, message.clone());
     }
     if let Some(I32Exit(code)) = error.downcast_ref() {
-        return (ErrorKind::GuestExited, format!("the guest exited with code {code} instead of answering"));
+        return (
+            ErrorKind::GuestExited,
+            format!("the verifier exited with code {code} instead of returning a verdict"),
+        );
     }
     if let Some(trap) = error.downcast_ref() {
         return (of_trap(*trap), trap.to_string());

@@ -74,7 +74,7 @@ pub(super) fn store(
             match sandbox.hostcalls_left.checked_sub(1) {
                 Some(left) => sandbox.hostcalls_left = left,
                 None => {
-                    return Err(GuestEnded::error(ErrorKind::LimitHostcalls, "the guest made too many host calls"));
+                    return Err(GuestEnded::error(ErrorKind::LimitHostcalls, "the verifier made too many host calls"));
                 }
             }
         }
@@ -120,7 +120,7 @@ fn take(left: &mut usize, current: usize, desired: usize, what: &str) -> wasmtim
         }
         None => Err(GuestEnded::error(
             ErrorKind::LimitMemory,
-            format!("the guest asked for {more} more {what}; {left} are left of its limit"),
+            format!("the verifier asked for {more} more {what}; its limit leaves {left}"),
         )),
     }
 }

@@ -126,7 +126,7 @@ impl ScanState<'_> {
                 self.open
                     .push(OpenComponent { is_component: *encoding == Encoding::Component, ..OpenComponent::default() });
                 if self.open.len() > MAX_DEPTH {
-                    let message = format!("components inside each other, more than {MAX_DEPTH} deep");
+                    let message = format!("components are nested more than {MAX_DEPTH} deep");
                     return Err(Failure::new(ErrorKind::LoadLimit, message));
                 }
                 self.work.begin_module();
@@ -180,7 +180,7 @@ impl ScanState<'_> {
                         let most = types::MAX_DEPTH;
                         return Err(Failure::new(
                             ErrorKind::LoadLimit,
-                            format!("types inside each other, more than {most} deep"),
+                            format!("types are nested more than {most} deep"),
                         ));
                     }
                     // Do not leave the rest to another reader.
@@ -249,7 +249,7 @@ fn bound_name(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let (found, most) = (name.len(), MAX_NAME_BYTES);
-    Err(Failure::new(ErrorKind::LoadLimit, format!("a name of {found} bytes; at most {most} are accepted")))
+    Err(Failure::new(ErrorKind::LoadLimit, format!("a name has {found} bytes; at most {most} are accepted")))
 }
 
 fn validate(bytes: &[u8]) -> Result<(), Failure> {

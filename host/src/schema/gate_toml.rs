@@ -1,5 +1,10 @@
 //! The JSON Schema of `gate.toml`, with the description of every key.
 
+mod members;
+mod programs;
+
+use members::{RULES, check, rules, terms, weight};
+use programs::{command, evaluator, model, with_a_program};
 use serde_json::{Value, json};
 
 /// Returns the schema of `[hook]`.
@@ -177,86 +182,6 @@ fn overrides() -> Value {
     })
 }
 
-const RULES: [&str; 5] = ["tiers", "all", "any", "not", "vote"];
-
-fn weight() -> Value {
-    json!({ "description": "The weight of the ballot; members of a vote only.", "type": "integer", "minimum": 1 })
-}
-
-/// Returns the keys that every member can have.
-fn terms() -> Value {
-    json!({
-        "when": {
-            "description": "Run when any condition holds: `phase-boundary`, `every N`, `final`. Otherwise it is skipped, and the report says when it is next due. If a condition cannot be evaluated, it runs.",
-            "type": "array",
-            "items": { "type": "string", "pattern": "^(phase-boundary|final|every [1-9][0-9]*)$" },
-            "minItems": 1,
-        },
-        "tier": { "description": "Skipped if the task asks for a lower tier (`--tier`).", "type": "integer", "minimum": 1 },
-        "files": {
-            "description": "For a check: the files to check. For a gate: it runs only if one of them changed. Not allowed on a check of submissions.",
-            "$ref": "#/$defs/globs",
-        },
-        "exclude": { "description": "Files to leave out of `files`.", "$ref": "#/$defs/globs" },
-        "enabled": { "description": "`false` skips it.", "type": "boolean", "default": true },
-        "timeout": {
-            "description": "Time limit. Of a check, over all its files: `2m` by default, at most `5m`; with a model `3m` and `10m`; with a command, as long as the command may take.",
-            "$ref": "#/$defs/duration",
-        },
-        "attempts": {
-            "description": "How many times a verifier is called if it returns no verdict. A verdict is never retried.",
-            "type": "integer", "minimum": 1, "maximum": 10,
-        },
-        "flaky": {
-            "description": "Run the check several times, and mark it if the runs disagree.",
-            "type": "object",
-            "properties": {
-                "runs": { "description": "The number of runs.", "type": "integer", "minimum": 2, "maximum": 20 },
-                "pass_if": { "description": "Whether all runs must pass, or any.", "enum": ["all", "any"], "default": "all" },
-            },
-            "required": ["runs"],
-            "additionalProperties": false,
-        },
-        "on_error": { "description": "What an error does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
-        "on_abstain": { "description": "What an abstention does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
-        "on_not_applicable": {
-            "description": "What `not-applicable` does: `skip` counts it neither way, `block` makes it an abstention.",
-            "enum": ["skip", "block"],
-            "default": "skip"
-        },
-        "on_nothing": {
-            "description": "What a gate does if no check applies to the change: it passes, or it abstains. `gate loop` blocks by default.",
-            "enum": ["pass", "block"],
-            "default": "pass"
-        },
-        "mode": { "description": "`shadow` runs it and reports its result, which does not count.", "enum": ["enforce", "shadow"], "default": "enforce" },
-        "min_confidence": { "description": "A pass with a lower confidence, or without one, is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
-        "escalate_below": { "description": "A pass that reports a lower confidence is an abstention that needs human review.", "type": "number", "minimum": 0, "maximum": 1 },
-    })
-}
-
-fn rules() -> Value {
-    json!({
-        "tiers": { "description": "Members in order; the first one that does not pass decides.", "$ref": "#/$defs/members" },
-        "all": { "description": "Every member must pass.", "$ref": "#/$defs/members" },
-        "any": { "description": "One member must pass.", "$ref": "#/$defs/members" },
-        "not": { "description": "The member must fail.", "$ref": "#/$defs/member" },
-        "vote": {
-            "description": "Members that vote: one name with `voters`, or a list.",
-            "anyOf": [{ "type": "string", "minLength": 1 }, { "$ref": "#/$defs/members" }],
-        },
-        "voters": { "description": "How many times a single member votes.", "type": "integer", "minimum": 1 },
-        "threshold": {
-            "description": "How many ballots must be in favour.",
-            "anyOf": [{ "enum": ["majority", "two-thirds", "unanimous"] }, { "type": "integer", "minimum": 1 }],
-            "default": "majority",
-        },
-        "quorum": { "description": "How many ballots must be cast. Default: all members that apply.", "type": "integer", "minimum": 1 },
-        "independent": { "description": "Count ballots of the same component with the same model as one voice.", "type": "boolean", "default": false },
-        "on_divergence": { "description": "What a divided vote does: it needs human review, or it fails.", "enum": ["escalate", "fail"], "default": "escalate" },
-    })
-}
-
 /// Returns the keys that only a named gate can have.
 fn of_gates_alone() -> Value {
     json!({ "loop": { "description": "Budgets for loops of this gate; they override `[loop]`.", "$ref": "#/$defs/loop" } })
@@ -285,7 +210,7 @@ fn budgets() -> Value {
             "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
         },
         "max_tokens": {
-            "description": "The most tokens of all attempts together, as reported by transcripts and models.",
+            "description": "The most tokens that all attempts may use together, as reported by transcripts and models.",
             "type": "integer", "minimum": 1,
         },
         "max_cost": {
@@ -315,120 +240,6 @@ fn file_of(description: &str) -> Value {
         "properties": { "file": { "description": "Its path, relative to gate.toml.", "type": "string", "minLength": 1 } },
         "required": ["file"],
         "additionalProperties": false,
-    })
-}
-
-/// Returns the schema of `[evaluator]`.
-fn evaluator() -> Value {
-    let mut keys = command();
-    if let Some(keys) = keys.as_object_mut() {
-        ["workspace", "from", "allow", "fixes"].iter().for_each(|key| drop(keys.remove(*key)));
-    }
-    keys["min_sandbox"]["default"] = json!("landlock");
-    keys["timeout"]["default"] = json!("3m");
-    keys["timeout"]["description"] =
-        json!("Then the evaluator and everything that it started is killed; at most `10m`.");
-    json!({
-        "description": "The command that evaluates the work after each attempt of `gate loop`. It can only read the work, and runs at least under Landlock.",
-        "type": "object",
-        "properties": keys,
-        "required": ["run"],
-        "additionalProperties": false,
-    })
-}
-
-fn check() -> Value {
-    json!({
-        "verifier": {
-            "description": "A bundled verifier, or the path of a component; `@sha256:HEX` after it pins the bytes.",
-            "type": "string", "minLength": 1,
-        },
-        "settings": { "description": "The settings of the verifier; `gate inspect` shows its schema.", "type": "object" },
-        "settings_files": {
-            "description": "Settings that are read from text files; paths are relative to gate.toml.",
-            "type": "object",
-            "additionalProperties": { "type": "string", "minLength": 1 },
-        },
-        "grants": {
-            "description": "Capabilities: `workspace`, `command:NAME`, `model:NAME`. Default: none.",
-            "type": "array",
-            "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
-        },
-        "red_green": {
-            "description": "Require the commands of the check to fail on the base commit, to prove that the change makes them succeed.",
-            "type": "boolean", "default": false,
-        },
-        "limits": {
-            "description": "Limits of one call.",
-            "type": "object",
-            "properties": {
-                "time": { "description": "Time; `10s` by default.", "$ref": "#/$defs/duration" },
-                "memory": { "description": "Memory and tables together; `256MiB` by default.", "$ref": "#/$defs/size" },
-                "transfer": { "description": "Data copied between the host and the verifier.", "$ref": "#/$defs/size" },
-                "random": { "description": "Random bytes.", "$ref": "#/$defs/size" },
-                "input": { "description": "Size of the file or the submission.", "$ref": "#/$defs/size" },
-                "log": { "description": "Size of the log.", "$ref": "#/$defs/size" },
-                "table_elements": { "description": "Elements of all tables.", "type": "integer", "minimum": 1 },
-                "handles": { "description": "Open handles.", "type": "integer", "minimum": 1 },
-                "hostcalls": { "description": "Calls of the host.", "type": "integer", "minimum": 1 },
-                "findings": { "description": "Findings that are kept; the worst first.", "type": "integer", "minimum": 1 },
-            },
-            "additionalProperties": false,
-        },
-    })
-}
-
-/// Returns the schema of a command: with `run`, or with `from = "task"`.
-fn with_a_program(mut command: Value) -> Value {
-    command["oneOf"] = json!([{ "required": ["run"] }, { "required": ["from", "allow"] }]);
-    command
-}
-
-fn command() -> Value {
-    json!({
-        "from": { "description": "Run the verify command of the task, which must come from a plan in the base commit.", "enum": ["task"] },
-        "allow": {
-            "description": "The verify commands that a task may name; `*` in a word stands for any characters, as the last word for one or more.",
-            "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1,
-        },
-        "run": { "description": "The program and its arguments; no shell. A name is looked up in PATH, a path is relative to the workspace.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
-        "timeout": { "description": "Then the command and everything that it started is killed; at most `1h`.", "$ref": "#/$defs/duration", "default": "2m" },
-        "env": { "description": "Environment variables to pass, besides `PATH`, `LANG`, `LC_ALL`, `TZ` and those that point to toolchains.", "type": "array", "items": { "type": "string" } },
-        "cwd": { "description": "The folder that the command runs in. Default: the root of the workspace.", "type": "string" },
-        "network": { "description": "Allow the network.", "type": "boolean", "default": false },
-        "workspace": { "description": "Whether the command may change the workspace.", "enum": ["read-only", "read-write"], "default": "read-only" },
-        "read": { "description": "More readable paths: in the workspace, absolute, or `~/…`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
-        "write": { "description": "More writable paths, as above. A missing folder in the workspace is created; symlinks in the workspace are not followed.", "type": "array", "items": { "type": "string", "minLength": 1 } },
-        "min_sandbox": { "description": "The sandbox level without which the command does not run.", "enum": ["none", "landlock", "namespaces"], "default": "none" },
-        "fixes": { "description": "The command fixes files. It runs in a copy of the workspace, and each file that it would change becomes a finding with a fix.", "type": "boolean", "default": false },
-    })
-}
-
-fn model() -> Value {
-    json!({
-        "api": { "description": "The protocol; `openai` is any compatible server.", "enum": ["anthropic", "openai", "command"] },
-        "model": { "description": "The name of the model in the API.", "type": "string" },
-        "key_env": { "description": "The environment variable that holds the key.", "type": "string" },
-        "url": { "description": "The base URL. Default: `https://api.anthropic.com`, `https://api.openai.com/v1`. Only `https`, except on this machine or without a key.", "type": "string" },
-        "command": { "description": "For `api = \"command\"`: the `[command.NAME]` that reads the question from stdin and prints the answer.", "type": "string" },
-        "max_tokens": { "description": "Tokens of one answer.", "type": "integer", "minimum": 1, "default": 4_096 },
-        "max_requests": { "description": "Requests per run.", "type": "integer", "minimum": 1, "default": 16 },
-        "max_run_tokens": { "description": "Tokens per run, input and output together.", "type": "integer", "minimum": 1, "default": 1_000_000 },
-        "max_run_bytes": { "description": "Bytes per run, sent and received.", "$ref": "#/$defs/size", "default": "16MiB" },
-        "max_run_time": { "description": "Time per run, all requests together.", "$ref": "#/$defs/duration", "default": "30m" },
-        "timeout": { "description": "Time limit of one answer with all retries; at most `10m`.", "$ref": "#/$defs/duration", "default": "3m" },
-        "family": { "description": "The family of the model, for `independent` votes and the record.", "type": "string", "minLength": 1 },
-        "price": {
-            "description": "The price of a million tokens, for the costs in the record.",
-            "type": "object",
-            "properties": {
-                "input": { "description": "Of input tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 },
-                "output": { "description": "Of output tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 }
-            },
-            "required": ["input", "output"],
-            "additionalProperties": false
-        },
-        "distinct": { "description": "Do not ask the model that did the work, if the submission or the answer names it.", "type": "boolean", "default": true },
     })
 }
 

@@ -32,8 +32,10 @@ pub fn configured(request: &Request) -> Result<Configured, Error> {
 /// Returns the configuration that applies to a request: in a repository, that of the base commit.
 pub(super) fn settled(request: &Request) -> Result<FoundPolicy, Error> {
     let found = policy::find(request)?;
-    match PolicyComparison::new(request, &found) {
-        Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder, &request.environment),
+    match PolicyComparison::new(request, &found)? {
+        Some(comparison) => {
+            trusted::settle(found, comparison.standing()?, request.work_folder()?, &request.environment)
+        }
         None => Ok(found),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Request;
 use super::trusted::{self, Trusted};
-use crate::changes;
+use crate::changes::{self, WorkFolder};
 use crate::config::{self, Config, Grant};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
@@ -112,20 +112,20 @@ impl FoundPolicy {
 /// Finds and reads the configuration of a request.
 pub(super) fn find(request: &Request) -> Result<FoundPolicy, Error> {
     match &request.policy {
-        Policy::Nearest | Policy::Work => nearest(&request.folder, &request.environment),
+        Policy::Nearest | Policy::Work => nearest(&request.folder, &request.work_folder()?, &request.environment),
         Policy::File(named) => {
             let (path, name) = (request.folder.join(named), named.display().to_string());
             let folder = path.parent().unwrap_or(&request.folder).to_owned();
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
-        Policy::Commit(name) => trusted::find(&request.folder, name, &request.environment),
+        Policy::Commit(name) => trusted::find(request.work_folder()?, name, &request.environment),
         Policy::Command(argv) => Ok(from_flags(request, config::of_command(argv))),
         Policy::Verifiers { verifiers, settings, grants } => of_verifiers(request, verifiers, settings, grants),
     }
 }
 
-fn nearest(folder: &Path, environment: &Environment) -> Result<FoundPolicy, Error> {
-    let Some(PolicyFile { path, above, owner }) = nearest_entry(folder, environment)? else {
+fn nearest(folder: &Path, work: &WorkFolder, environment: &Environment) -> Result<FoundPolicy, Error> {
+    let Some(PolicyFile { path, above, owner }) = nearest_entry(work)? else {
         let config = config::of_verifiers(&default_verifiers(), &serde_json::json!({}), &[]).named("default");
         let (name, origin) = ("the default gate".to_owned(), PolicyOrigin::Default);
         return Ok(FoundPolicy {
@@ -202,13 +202,9 @@ struct PolicyFile {
 /// Finds `gate.toml` in the folder or above it in its repository. Outside a repository, a file above the folder may be
 /// anybody's, so it is not used. An entry that cannot be read is still chosen, so that an unreadable file never leads to a
 /// weaker gate.
-fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<PolicyFile>, Error> {
-    let real = folder
-        .canonicalize()
-        .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
-    let root =
-        changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).unwrap_or_else(|| real.clone());
-    for (above, folder) in real.ancestors().take_while(|folder| folder.starts_with(&root)).enumerate() {
+fn nearest_entry(work: &WorkFolder) -> Result<Option<PolicyFile>, Error> {
+    let (real, root) = (&work.folder, work.project());
+    for (above, folder) in real.ancestors().take_while(|folder| folder.starts_with(root)).enumerate() {
         let path = folder.join(FILE);
         match path.symlink_metadata() {
             Ok(entry) => return Ok(Some(PolicyFile { path, above, owner: entry.uid() })),
@@ -220,7 +216,7 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Poli
         }
     }
     // The author of the change may have created a nested repository to be checked by the default gate.
-    if let Some(project) = changes::enclosing(&root) {
+    if let Some(project) = changes::enclosing(root) {
         let above = real.ancestors().take_while(|folder| folder.starts_with(&project)).enumerate();
         let mut above = above.filter(|(_, folder)| folder.join(FILE).symlink_metadata().is_ok());
         if let Some((above, _)) = above.next() {

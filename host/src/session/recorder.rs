@@ -2,6 +2,7 @@
 
 use super::steps::StepRecorder;
 use super::{commits, history};
+use crate::changes::WorkFolder;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -67,17 +68,17 @@ impl LedgerRecorder {
     pub(super) fn open(
         to: &LedgerUse,
         environment: &Environment,
-        folder: &Path,
+        work: &WorkFolder,
         session: String,
     ) -> Result<Option<Self>, Error> {
+        let project = Project::at(work.project());
         if matches!(to, LedgerUse::Unrecorded) {
             let state = environment.state_folder().map(|folder| SqliteLedger::open_existing(&folder));
             if let Some(ledger) = state.transpose()?.flatten() {
-                history::refuse_while_halted(&ledger, &Project::of(folder, environment)?)?;
+                history::refuse_while_halted(&ledger, &project)?;
             }
         }
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
-        let project = Project::of(folder, environment)?;
         let depends_on = Vec::new();
         Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))
     }

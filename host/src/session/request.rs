@@ -1,7 +1,7 @@
 //! The request: what a caller asks [`Host::run`](super::Host::run) to do.
 
 use super::{LedgerUse, Pinned, Policy};
-use crate::changes::Selection;
+use crate::changes::{ChangesError, Selection, WorkFolder};
 use crate::commands::CommandTape;
 use crate::config::nearest;
 use crate::environment::Environment;
@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::runner::ReusablePasses;
 use crate::submission::{Change, Submission};
 use crate::text;
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub struct Request {
     pub(crate) repeat: Option<Arc<Repeat>>,
     /// Passes of earlier runs of the same loop. Later runs that cannot pass yet reuse them.
     pub(crate) reusable: Option<Arc<ReusablePasses>>,
+    /// `folder` and its repository, once they were found.
+    pub(crate) work_folder: Arc<Mutex<Option<(PathBuf, WorkFolder)>>>,
 }
 
 impl Request {
@@ -82,7 +85,30 @@ impl Request {
             pinned: None,
             repeat: None,
             reusable: None,
+            work_folder: Arc::default(),
         }
+    }
+
+    /// Returns the folder and its repository. All clones of the request share it, so it is found once per run.
+    pub(super) fn work_folder(&self) -> Result<WorkFolder, Error> {
+        let mut known = self.work_folder.lock();
+        if let Some((_, found)) = known.as_ref().filter(|(folder, _)| *folder == self.folder) {
+            return Ok(found.clone());
+        }
+        let found = WorkFolder::of(&self.folder, &self.environment).map_err(|error| match error {
+            ChangesError::Folder { path, source } => {
+                Error::input(format_args!("cannot open the folder `{}`", path.display())).because(source)
+            }
+            error => error.into(),
+        })?;
+        *known = Some((self.folder.clone(), found.clone()));
+        Ok(found)
+    }
+
+    /// Returns the request for another run, which finds its repository again.
+    pub(super) fn fresh(mut self) -> Self {
+        self.work_folder = Arc::default();
+        self
     }
 }
 

@@ -56,7 +56,7 @@ impl Session {
     ) -> Result<(FoundPolicy, Plan, Verifiers, Option<changes::Changes>), Error> {
         let request = self.request.clone();
         let found = blocking(move || policy::find(&request)).await?;
-        let comparison = PolicyComparison::new(&self.request, &found);
+        let comparison = PolicyComparison::new(&self.request, &found)?;
         let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
         let resolved = self.resolve(found, emitter).await;
         let collected = match &resolved {
@@ -68,9 +68,8 @@ impl Session {
             None => PolicyStatus::New,
         };
         if let PolicyStatus::Other(commit) = standing {
-            let folder = self.request.folder.clone();
-            let environment = self.request.environment.clone();
-            let found = blocking(move || trusted::find(&folder, &commit, &environment)).await?;
+            let (work, environment) = (self.request.work_folder()?, self.request.environment.clone());
+            let found = blocking(move || trusted::find(work, &commit, &environment)).await?;
             let (found, plan, verifiers) = self.resolve(found, emitter).await?;
             return Ok((found, plan, verifiers, None));
         }
@@ -92,15 +91,16 @@ impl Session {
             hunks: plan.checks().any(|check| check.shape == Shape::Submission),
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
-        let (folder, selection, repeat) =
-            (self.request.folder.clone(), self.request.selection.clone(), self.request.repeat.clone());
-        let (store, environment) = (self.store(), self.request.environment.clone());
-        blocking(move || match repeat {
+        let (store, request) = (self.store(), self.request.clone());
+        blocking(move || match &request.repeat {
             Some(known) => {
                 let (changes, base) = (known.changes.clone(), known.base.clone());
-                Ok(changes::Changes::again(&folder, changes, base, known.from_git)?)
+                Ok(changes::Changes::again(&request.folder, changes, base, known.from_git)?)
             }
-            None => Ok(changes::collect_with(&folder, &selection, needs, &environment, store.as_ref())?),
+            None => {
+                let Request { selection, environment, .. } = &request;
+                Ok(changes::collect_at(&request.work_folder()?, selection, needs, environment, store.as_ref())?)
+            }
         })
         .await
     }
@@ -289,7 +289,8 @@ impl Session {
             None => {
                 blocking(move || {
                     let Request { folder, selection, environment, .. } = &request;
-                    let mut touched = known.found.touched(&collected, folder, selection, environment)?;
+                    let work = request.work_folder()?;
+                    let mut touched = known.found.touched(&collected, &work, selection, environment)?;
                     touched.extend(known.sealed.touched(&known.found, folder, selection, environment)?);
                     Ok(touched)
                 })
@@ -358,8 +359,8 @@ impl Session {
 
     /// Returns a closure that opens the ledger, to be called where blocking is allowed.
     fn recorder(&self) -> impl FnOnce() -> Result<Option<LedgerRecorder>, Error> + Send + 'static {
-        let Request { ledger, environment, folder, session, .. } = self.request.clone();
-        move || LedgerRecorder::open(&ledger, &environment, &folder, session)
+        let request = self.request.clone();
+        move || LedgerRecorder::open(&request.ledger, &request.environment, &request.work_folder()?, request.session)
     }
 
     /// Refuses a submission that no check reads, because it would look as if it had been checked.
@@ -409,8 +410,11 @@ fn added(
     before: &changes::Changes,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Vec<String>, Failure> {
-    let Request { folder, selection, environment, .. } = request;
-    let now = changes::collect_with(folder, selection, Needs::default(), environment, store).map_err(|error| {
+    let Request { selection, environment, .. } = request;
+    let now = request
+        .work_folder()
+        .and_then(|work| Ok(changes::collect_at(&work, selection, Needs::default(), environment, store)?));
+    let now = now.map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();

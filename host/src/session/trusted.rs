@@ -10,7 +10,7 @@
 
 use super::Request;
 use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
-use crate::changes::{self, Changes, SameFiles, Selection, StoredFiles};
+use crate::changes::{self, Changes, SameFiles, Selection, StoredFiles, WorkFolder};
 use crate::config::{self, Config, FileSet};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
@@ -52,16 +52,12 @@ struct PolicyPlaces {
 
 impl PolicyPlaces {
     /// Returns `None` if the folder is in no repository.
-    fn of(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
-        let real = folder.canonicalize().map_err(|error| {
-            Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
-        })?;
-        let Some(root) = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)) else {
-            return Ok(None);
-        };
+    fn of(work: WorkFolder) -> Option<Self> {
+        let WorkFolder { folder: real, root } = work;
+        let root = root?;
         let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
         let folders = real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
-        Ok(Some(Self { root, folders }))
+        Some(Self { root, folders })
     }
 
     fn candidates(&self) -> BTreeSet<String> {
@@ -83,7 +79,7 @@ pub(super) enum PolicyStatus {
 /// The inputs for comparing a configuration with that of the base commit.
 #[derive(Debug)]
 pub(super) struct PolicyComparison {
-    folder: PathBuf,
+    work: WorkFolder,
     selection: Selection,
     /// The gate.toml of the working tree.
     file: Option<PathBuf>,
@@ -94,19 +90,22 @@ pub(super) struct PolicyComparison {
 
 impl PolicyComparison {
     /// Returns `None` for a configuration that the caller chose.
-    pub(super) fn new(request: &Request, found: &FoundPolicy) -> Option<Self> {
-        (request.policy == Policy::Nearest).then(|| Self {
-            folder: request.folder.clone(),
+    pub(super) fn new(request: &Request, found: &FoundPolicy) -> Result<Option<Self>, Error> {
+        if request.policy != Policy::Nearest {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            work: request.work_folder()?,
             selection: request.selection.clone(),
             file: found.path.clone(),
             names: names(&found.config),
             environment: request.environment.clone(),
-        })
+        }))
     }
 
     /// Compares the configuration with that of the base commit. This blocks.
     pub(super) fn standing(&self) -> Result<PolicyStatus, Error> {
-        let Some(places) = PolicyPlaces::of(&self.folder, &self.environment)? else { return Ok(PolicyStatus::New) };
+        let Some(places) = PolicyPlaces::of(self.work.clone()) else { return Ok(PolicyStatus::New) };
         let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
         let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
         let mut paths = places.candidates();
@@ -136,7 +135,7 @@ impl PolicyComparison {
 pub(super) fn settle(
     mut found: FoundPolicy,
     standing: PolicyStatus,
-    folder: &Path,
+    work: WorkFolder,
     environment: &Environment,
 ) -> Result<FoundPolicy, Error> {
     match standing {
@@ -145,14 +144,14 @@ pub(super) fn settle(
             found.trusted = Some(trusted);
             Ok(found)
         }
-        PolicyStatus::Other(commit) => find(folder, &commit, environment),
+        PolicyStatus::Other(commit) => find(work, &commit, environment),
     }
 }
 
 /// Finds and reads the configuration of a commit: that of the folder, or the nearest above it.
-pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Result<FoundPolicy, Error> {
+pub(super) fn find(work: WorkFolder, name: &str, environment: &Environment) -> Result<FoundPolicy, Error> {
     let no_repository = || Error::usage("`--policy-from` needs a git repository");
-    let places = PolicyPlaces::of(folder, environment)?.ok_or_else(no_repository)?;
+    let places = PolicyPlaces::of(work).ok_or_else(no_repository)?;
     let root = &places.root;
     let mut paths = places.candidates();
     let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect(), environment)?;
@@ -296,7 +295,7 @@ impl FoundPolicy {
     pub(super) fn touched(
         &self,
         changes: &Changes,
-        folder: &Path,
+        work: &WorkFolder,
         selection: &Selection,
         environment: &Environment,
     ) -> Result<Vec<String>, Error> {
@@ -328,10 +327,8 @@ impl FoundPolicy {
             }
             _ => Selection::Since(trusted.commit.clone()),
         };
-        let root =
-            folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
-        let root = root.as_deref().unwrap_or(folder);
-        Ok(touched(&changes::collect(root, &selection, changes::Needs::default(), environment)?))
+        let root = WorkFolder { folder: work.project().to_owned(), root: work.root.clone() };
+        Ok(touched(&changes::collect_at(&root, &selection, changes::Needs::default(), environment, None)?))
     }
 }
 

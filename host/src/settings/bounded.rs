@@ -27,7 +27,7 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
     }
     // In old drafts, a plain `id`, which may as well be data, makes a separate document.
     if schema.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04")) {
-        return Err("it is of draft 4; expected a newer one, such as 2020-12".to_owned());
+        return Err("it uses draft 4; expected a newer one, such as 2020-12".to_owned());
     }
     let mut survey = SchemaSurvey { root: schema, known: BTreeMap::new() };
     let extent = match schema {

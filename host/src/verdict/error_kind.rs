@@ -82,7 +82,7 @@ error_kinds! {
     TrapArithmetic = "trap.arithmetic",
     /// The guest called through a bad function reference.
     TrapBadCall = "trap.bad-call",
-    /// The guest called the host at a moment when it may not, such as from its allocator.
+    /// The guest called the host when that is not allowed, such as from its allocator.
     TrapReentry = "trap.reentry",
     /// The guest trapped in another way.
     TrapOther = "trap.other",
@@ -102,13 +102,13 @@ error_kinds! {
     AbiPlace = "abi.place",
     /// A command could not be started or confined.
     CommandNotStarted = "command.not-started",
-    /// A command changed what it must not: what decides about the work.
+    /// A command changed the policy, which it must not.
     CommandTampered = "command.tampered",
     /// A command failed and says that it could not write what it sees read-only.
     CommandReadOnly = "command.read-only",
     /// A command failed and says that it has no network.
     CommandOffline = "command.no-network",
-    /// A command failed and says that a variable is not set which it does not see.
+    /// A command failed and says that a variable is not set; the command does not see that variable.
     CommandUnset = "command.no-variable",
     /// A command failed since a program was not found, or could not be executed.
     CommandNoProgram = "command.no-program",
@@ -118,13 +118,13 @@ error_kinds! {
     LlmUnreachable = "llm.unreachable",
     /// A model did not answer in time.
     LlmTimeout = "llm.timeout",
-    /// What came back from a model is not an answer.
+    /// The response of a model is not an answer.
     LlmMalformed = "llm.malformed",
-    /// What the run may spend on a model is spent.
+    /// The budget of a model is used up.
     LlmBudget = "llm.budget",
     /// The model is the one that did the work.
     LlmNotDistinct = "llm.not-distinct",
-    /// The host itself could not go on.
+    /// The host itself failed.
     HostFailed = "host.failed",
 }
 

@@ -43,13 +43,13 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     let source = ComponentSource::named(&project.component, &global.directory)?;
     if std::io::stderr().is_terminal() && !global.quiet {
         let cases = terminal::count(cases.len(), "case");
-        terminal::say(format_args!("compiling it a second time, to count instructions, then measuring {cases}"));
+        terminal::say(format_args!("compiling the verifier again to count instructions, then measuring {cases}"));
     }
     let runtime = Arc::new(setup::runtime(global)?);
     let against =
         command.against.as_deref().map(|other| ComponentSource::named(other, &global.directory)).transpose()?;
     let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     match command.format {
         OutputFormat::Human => human(&mut out, &measured)?,
         OutputFormat::Json => {

@@ -58,7 +58,7 @@ fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit
     let about = setup::block_on(setup::runtime(global)?.describe(&source))??;
     let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
     let shape = component_type.shape()?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     let size = source.bytes().len();
     writeln!(out, "built {shown}: `{}` {}, a {} verifier, {size} bytes", about.name, about.version, shape.as_str())?;
     let functions: Vec<_> =
@@ -124,7 +124,7 @@ impl Builder<'_> {
     fn printed(&self, tool: Result<Command, MissingTool>, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let mut command = tool.map_err(|missing| {
             Error::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
-                "in {}: {}",
+                "run in `{}`: {}",
                 self.project.folder.display(),
                 missing.install
             ))

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
-use crate::{Exit, evidence, setup};
+use crate::{Exit, evidence, setup, terminal};
 use anyhow::Context;
 use clap::Args;
 use gatehost::bundle::{self, Replayed};
@@ -94,7 +94,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
     let Replayed { recorded, record, differences } = replayed;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     let same = differences.is_empty();
     if format == OutputFormat::Json {
         let (run, status) = (&recorded.run, recorded.status);
@@ -105,11 +105,11 @@ fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
         return writeln!(out, "{told:#}");
     }
     if same {
-        writeln!(out, "same: replaying run {} gives its record again ({})", recorded.run, recorded.status)?;
+        writeln!(out, "same: the replay of run {} gives the same record ({})", recorded.run, recorded.status)?;
     } else {
         writeln!(
             out,
-            "differs: run {} ended with `{}`, and the replay with `{}`",
+            "differs: run {} ended with `{}`, the replay with `{}`",
             recorded.run, recorded.status, record.status
         )?;
     }
@@ -122,7 +122,7 @@ fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
         writeln!(out, "  … and {} more", differences.len() - MOST)?;
     }
     if recorded.host.build != record.host.build {
-        writeln!(out, "note: it was recorded by another build of gate ({})", recorded.host.version)?;
+        writeln!(out, "note: another build of `gate` recorded the run ({})", recorded.host.version)?;
     }
     Ok(())
 }

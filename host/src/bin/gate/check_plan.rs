@@ -33,7 +33,7 @@ pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Erro
     let tasks = read(global, &command.file)?;
     let problems = taskplan::check(&tasks, |path| global.directory.join(path).symlink_metadata().is_ok());
     let name = clean_line(&command.file.display().to_string(), 1_000);
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.format == OutputFormat::Json {
         let problem = |problem: &taskplan::PlanProblem| {
             serde_json::json!({

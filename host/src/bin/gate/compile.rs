@@ -24,10 +24,10 @@ pub(crate) struct CompileArgs {
 
 /// Compiles every component, even if one fails; the worst result is the exit code.
 pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error> {
-    // Without a cache, compiling would be for nothing.
+    // Without a cache, the compiled code would be lost.
     let store = setup::store().map_err(Error::broken)?;
     let runtime = Runtime::new(Some(Arc::new(store))).map_err(Error::broken)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     let mut worst = Exit::Pass;
     for (number, name) in command.components.iter().enumerate() {
         let progress = CompileProgress { number: number + 1, total: command.components.len(), name };

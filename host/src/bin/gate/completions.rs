@@ -1,8 +1,8 @@
 //! `gate completions`: prints a completion script for a shell.
 
-use crate::Exit;
 use crate::args::Arguments;
 use crate::error::Error;
+use crate::{Exit, terminal};
 use clap::Args;
 use clap::CommandFactory;
 use std::io::Write;
@@ -18,6 +18,6 @@ pub(crate) fn run(command: &CompletionsArgs) -> Result<Exit, Error> {
     // Into memory first, because the generator panics if it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(command.shell, &mut Arguments::command(), "gate", &mut script);
-    std::io::stdout().write_all(&script)?;
+    terminal::stdout().write_all(&script)?;
     Ok(Exit::Pass)
 }

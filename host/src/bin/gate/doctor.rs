@@ -77,8 +77,8 @@ pub(crate) fn run(global: &Global, command: &DoctorArgs) -> Result<Exit, Error> 
             lines = examine(global, &root)?;
         }
     }
-    let mut out = std::io::stdout().lock();
-    let color = terminal::color(global.color, &out);
+    let mut out = terminal::stdout();
+    let color = terminal::color(global.color, &std::io::stdout());
     let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
     for line in &lines {
         let word = match line.works {
@@ -102,7 +102,9 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
     let mut lines =
         vec![DoctorLine::note("gate", format!("{} at {}", env!("CARGO_PKG_VERSION"), program()?.display()))];
     match plan(global, root) {
-        Err(error) => lines.push(DoctorLine::bad("configuration", error.to_string(), "`gate plan` shows all of it")),
+        Err(error) => {
+            lines.push(DoctorLine::bad("configuration", error.to_string(), "`gate plan` shows every problem"))
+        }
         Ok((plan, policy)) => {
             let detail = if policy.contains("gate.toml") {
                 format!("the gate `{}` of {policy}", plan.root.name)
@@ -158,7 +160,7 @@ fn ledger() -> DoctorLine {
         Ok(None) => DoctorLine::note("ledger", format!("`gate run` creates one in {}", folder.display())),
         Ok(Some((damages, path))) if damages.is_empty() => DoctorLine::good("ledger", path.display().to_string()),
         Ok(Some((damages, path))) => {
-            let detail = format!("{} is damaged in {} places", path.display(), damages.len());
+            let detail = format!("{} is damaged in {}", path.display(), terminal::count(damages.len(), "place"));
             DoctorLine::bad(
                 "ledger",
                 detail,
@@ -193,7 +195,7 @@ fn sandbox(global: &Global) -> DoctorLine {
         None => DoctorLine::bad(
             "commands",
             "cannot run in a sandbox on this machine",
-            "`gate run -v` with a command says why",
+            "run a gate with a command and `-v` to see why",
         ),
     }
 }

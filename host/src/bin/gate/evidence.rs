@@ -11,14 +11,14 @@ pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
     Ok((ledger(None)?, Project::of(&global.directory, &Environment::of_process())?))
 }
 
-/// Opens the ledger of this user. If it does not exist and an entry of it was anchored, all its entries were removed.
+/// Opens the ledger of this user. If it does not exist although one of its entries was anchored, it was removed.
 pub(crate) fn ledger(anchor: Option<Head>) -> Result<SqliteLedger, Error> {
     let folder = Environment::of_process().state_folder().ok_or(LedgerError::NoFolder)?;
     SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
         let shown = folder.display();
         match anchor.filter(|anchor| anchor.seq > 0) {
             Some(Head { seq, .. }) => Error::host(format_args!(
-                "there is no ledger in `{shown}`, and entry {seq} was anchored: it was removed"
+                "there is no ledger in `{shown}`, but its entry {seq} was anchored: the ledger was removed"
             ))
             .hint("restore the state folder, or run the gate again".to_owned()),
             None => Error::usage(format_args!("there is no ledger in `{shown}` yet"))

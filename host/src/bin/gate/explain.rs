@@ -30,14 +30,14 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let record = entry.record()?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.format == OutputFormat::Json {
         report::json(&mut out, &record)?;
         return Ok(Exit::Pass);
     }
     evidence_of(&mut out, &entry, &record)?;
     writeln!(out)?;
-    let color = terminal::color(global.color, &out);
+    let color = terminal::color(global.color, &io::stdout());
     report::human(&mut out, &record, Style { color, verbose: true, quiet: false })?;
     writeln!(out)?;
     let mut earlier = ledger.entries(&Filter::of(&entry.project).kinds(&[EntryKind::Run]))?;
@@ -159,7 +159,7 @@ fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Recor
         () if before.digest != verifier.digest => than("the verifier has other bytes"),
         () if before.settings != verifier.settings => than("the check has other settings"),
         () if before.limits != verifier.limits => than("the check has other limits"),
-        () if run.host.build != record.host.build => than("another build of gate runs"),
+        () if run.host.build != record.host.build => than("this is another build of `gate`"),
         () if judged.digest != file.digest => than("it has other bytes"),
         () if judged.status != Status::Pass => {
             format!("run {} ended with `{}`, and only passes are cached", run.run, judged.status)

@@ -12,7 +12,7 @@ use gatehost::fix::{self, FileFix};
 use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
 use similar::TextDiff;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -60,11 +60,12 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     let before = setup::wait(host.run(request.clone(), Watcher::silent(global)))?;
     let status = before.status;
     let proposal = fix::propose(&host, &request, &pinned, before)?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if proposal.files.is_empty() {
         let why = match proposal.offered {
             0 => "no finding has a fix".to_owned(),
-            count => format!("{} offered, but none improves the result", terminal::count(count, "repair")),
+            1 => "the offered fix does not improve the result".to_owned(),
+            count => format!("none of the {count} offered fixes improves the result"),
         };
         writeln!(out, "fix: nothing to write: {why}; gate {}", status.as_str())?;
         return Ok(status.into());

@@ -83,14 +83,14 @@ fn message(global: &Global, command: &GitHookArgs) -> Result<String, Error> {
     Ok(text[..cut].lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the commits that are about to be pushed, if pre-commit or prek calls: they have read git's message already, and
-/// pass it on in variables.
+/// Returns the commits that are about to be pushed, if pre-commit or prek calls the hook. These have read stdin already, and
+/// pass its content in variables.
 fn of_runner(global: &Global, environment: &Environment) -> Option<Result<Selection, Error>> {
     environment.get("PRE_COMMIT")?;
     let reference = |name: &str| environment.text(name).filter(|name| !name.is_empty()).map(str::to_owned);
     Some(match (reference("PRE_COMMIT_FROM_REF"), reference("PRE_COMMIT_TO_REF")) {
         (Some(from), Some(to)) => Ok(Selection::Between { from, to }),
-        // Nothing that the remote has is known, so everything is new to it.
+        // The commits of the remote are unknown, so all commits count as new.
         _ => whole(global, &reference("PRE_COMMIT_LOCAL_BRANCH").unwrap_or_else(|| "HEAD".to_owned())),
     })
 }
@@ -127,7 +127,7 @@ fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
         let from = if known { Some(there.to_owned()) } else { first_parent(global, remote, local)? };
         match from {
             Some(from) => selections.push(Selection::Between { from, to: local.to_owned() }),
-            // Nothing that the remote does not have.
+            // The remote has all of these commits already.
             None if new_commits(global, remote, local)?.is_empty() => {}
             None => selections.push(whole(global, local)?),
         }
@@ -144,7 +144,8 @@ fn new_commits(global: &Global, remote: &str, local: &str) -> Result<Vec<String>
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
-/// Returns the commit before the first that is new to the remote; `None` where that is the first of all, or nothing is new.
+/// Returns the parent of the first commit that the remote does not have; `None` if that commit has no parent, or if the remote
+/// has all commits.
 fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<String>, Error> {
     let new = new_commits(global, remote, local)?;
     let Some(oldest) = new.last() else { return Ok(None) };

@@ -10,9 +10,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::environment::Environment;
 use gatehost::hook::AgentHost;
 use gatehost::hook::budget::uncounted;
-use gatehost::hook::job::{Job, Prepared, Work, no_answer};
+use gatehost::hook::job::{Job, Prepared, Work};
 use gatehost::hook::running::Running;
 use gatehost::hook::supervise::{ChildExit, ChildResult, supervise};
+use gatehost::hook::verdict::no_answer;
 use gatehost::hook::{Answer, Call, Decision, HookEvent};
 use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,12 +50,12 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     let start = Instant::now();
     let (tell, told) = mpsc::channel();
     let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
-    // Until the message is read, the deadline is the shortest that could be meant.
+    // Until the message is read, the host is unknown, so the shortest deadline of all hosts applies.
     let limit = asked.or(host.map(gatehost::hook::AgentHost::deadline)).unwrap_or(Duration::from_secs(26));
     let worker = thread::Builder::new().spawn(move || {
         let call = Call::read(io::stdin(), host);
         let _ = tell.send(WorkerMessage::Called(Box::new(call.clone())));
-        // What is left is read, so that the host can finish writing.
+        // Reads the rest of the message, so that the host can finish writing.
         let _ = thread::Builder::new().spawn(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
         let Some(call) = call else { return };
         let limit = asked.unwrap_or_else(|| call.host.deadline());
@@ -87,27 +88,27 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
         terminal::say(&answer.stderr);
     }
     let mut out = io::stdout().lock();
-    // Where nobody reads, there is nobody to tell.
+    // If stdout is closed, there is nobody to tell.
     let _ = out.write_all(answer.stdout.as_bytes()).and_then(|()| out.flush());
     ExitCode::from(answer.exit)
 }
 
 const UNKNOWN: &str = "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`";
 
-/// What the thread that does the work tells the one that watches the time.
+/// A message from the thread that does the work to the thread that watches the time.
 enum WorkerMessage {
-    /// What the host said; nothing where that is no host.
+    /// The call of the host; `None` if the message is not from a known host.
     Called(Box<Option<Call>>),
     /// What the agent is told.
     Decided(Decision),
 }
 
-/// Has a child run the gate and decide what the agent is told. If the child fails, another one counts that.
+/// Starts a child that runs the gate and decides what the agent is told. If the child fails, another child records the failure.
 fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decision {
     if call.event == HookEvent::Other || call.aborted {
         return Decision::Allow;
     }
-    // Time to count that the child did not answer, and to answer.
+    // Time to record that the child did not answer, and to answer the host.
     let reserve = (limit / 4).min(Duration::from_secs(5));
     let left = |reserve: Duration| limit.saturating_sub(start.elapsed()).saturating_sub(reserve);
     let job = |fault, limit| Job { call: call.clone(), folder: PathBuf::from(folder), limit, fault };
@@ -124,14 +125,14 @@ fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decisi
     counted.unwrap_or_else(|_| uncounted(call, &fault))
 }
 
-/// Has a child do the job.
+/// Runs the job in a child process.
 fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find the path of `gate`: {error}"))?;
     let line =
         serde_json::to_vec(job).map_err(|error| format!("cannot send the request to the child process: {error}"))?;
     let mut command = Command::new(program);
     command.arg("hook-run");
-    // Some hosts hand over no search path, and git must be found.
+    // Some hosts pass no PATH, but `git` must be found.
     if std::env::var_os("PATH").is_none_or(|path| path.is_empty()) {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
     }
@@ -154,7 +155,7 @@ pub(crate) fn child() -> ExitCode {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line).ok().and_then(|_| serde_json::from_str::<Job>(&line).ok());
     let Some(job) = read else { return ExitCode::from(2) };
-    // When whoever watches is gone, nobody waits for an answer.
+    // When the parent process is gone, nobody waits for an answer.
     let watch = thread::Builder::new().spawn(|| {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         std::process::abort();

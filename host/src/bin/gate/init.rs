@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     let root = changes.workspace.root();
     let path = root.join(FILE);
     if !command.dry_run && path.symlink_metadata().is_ok() {
-        // Before anything runs for nothing.
+        // Fails before anything runs.
         create(&path, "")?;
     }
     let mut draft = Draft::new(&paths, tools::detect(&changes.workspace, &paths));
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
         told.append(&mut trial.told);
     }
     let text = draft.text(None);
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.dry_run {
         write!(out, "{text}")?;
         return Ok(Exit::Pass);
@@ -104,7 +104,7 @@ fn taken_over(global: &Global, command: &InitArgs, from: &Path) -> Result<Exit, 
     let read = std::fs::read_to_string(global.directory.join(from));
     let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Error::mistake)?;
     let imported = import::import(from, &text)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.dry_run {
         write!(out, "{}", imported.text)?;
         return Ok(Exit::Pass);

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
-use crate::{Exit, setup};
+use crate::{Exit, setup, terminal};
 use clap::Args;
 use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentSource, ComponentType, Description, Runtime};
 use gatehost::text::{clean_json, clean_line};
@@ -24,7 +24,7 @@ pub(crate) struct InspectArgs {
 }
 
 pub(crate) fn run(global: &Global, command: &InspectArgs) -> Result<Exit, Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     let Some(name) = &command.component else { return list(&mut out, command.format) };
     let source = ComponentSource::named(name, &global.directory)?;
     let facts = InspectDocument::collect(&setup::runtime(global)?, &source)?;

@@ -53,7 +53,7 @@ pub(crate) fn install(global: &Global, command: &InstallArgs) -> Result<Exit, Er
                 "note: there is no gate.toml yet, so the default gate runs; `gate init` writes one for this repository",
             );
         }
-        say("`gate doctor` proves that what was installed blocks");
+        say("`gate doctor` tests that each installed hook blocks");
     }
     Ok(Exit::Pass)
 }

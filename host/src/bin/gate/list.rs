@@ -1,9 +1,9 @@
 //! `gate list`: lists the gates and checks of the configuration.
 
-use crate::Exit;
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::run::announce;
+use crate::{Exit, terminal};
 use clap::Args;
 use gatehost::config::{Config, MemberConfig, MemberTarget, RuleConfig};
 use gatehost::environment::Environment;
@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, command: &ListArgs) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
     let (config, policy) = session::configuration(&request)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     match command.format {
         OutputFormat::Json => {
             let gates = config
@@ -53,12 +53,13 @@ pub(crate) fn run(global: &Global, command: &ListArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
+/// Prints gates and checks within 80 columns.
 fn human(out: &mut impl Write, config: &Config) -> std::io::Result<()> {
     let width = config.gates.keys().chain(config.checks.keys()).map(|name| name.chars().count()).max().unwrap_or(0);
     writeln!(out, "gates")?;
     for (name, gate) in &config.gates {
         let text = format!("{} of {}", gate.rule.word(), members(&gate.rule).join(", "));
-        writeln!(out, "  {name:width$}  {}", clean_line(&text, 200))?;
+        terminal::wrapped(out, &format!("  {name:width$}  {}", clean_line(&text, 2_000)), width + 4)?;
     }
     writeln!(out, "checks")?;
     for check in config.checks.values() {
@@ -69,7 +70,7 @@ fn human(out: &mut impl Write, config: &Config) -> std::io::Result<()> {
         if check.terms.enabled == Some(false) {
             text += " (disabled)";
         }
-        writeln!(out, "  {:width$}  {}", check.name, clean_line(&text, 200))?;
+        terminal::wrapped(out, &format!("  {:width$}  {}", check.name, clean_line(&text, 2_000)), width + 4)?;
     }
     Ok(())
 }

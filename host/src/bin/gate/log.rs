@@ -2,7 +2,7 @@
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
-use crate::{Exit, evidence, person};
+use crate::{Exit, evidence, person, terminal};
 use clap::Args;
 use gatehost::environment::Environment;
 use gatehost::ledger::body::{
@@ -13,7 +13,7 @@ use gatehost::session;
 use gatehost::text::clean_line;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -86,13 +86,13 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
         _ => return Err("expected a number and `d`, `h`, `m` or `s`, such as `30d`".to_owned()),
     };
     let number: u64 = number.parse().map_err(|_| "expected a whole number before the unit".to_owned())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "the duration is too long".to_owned())
 }
 
 pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
     let ledger = evidence::ledger(command.anchor)?;
     let project = Project::of(&global.directory, &Environment::of_process())?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.head {
         writeln!(out, "{}", ledger.head()?)?;
         return Ok(Exit::Pass);
@@ -238,11 +238,11 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
     if age < YOUNGEST && !person::is_here() {
         person::note_refusal(ledger, project, "log --prune", "there is no terminal")?;
         return Err(Error::usage("entries of the last day are dropped only by a person at a terminal")
-            .hint("they count attempts; prune with `1d` or more".to_owned()));
+            .hint("recent entries count attempts; use `--prune 1d` or more".to_owned()));
     }
     let oldest = std::time::SystemTime::now().checked_sub(age).unwrap_or(std::time::UNIX_EPOCH);
     let oldest = gatehost::text::timestamp(oldest);
-    // What a person is still waited for, and what is still let through, stays: of any project, since all share the chain.
+    // Open escalations and valid overrides stay, also those of other projects, because all projects share the chain.
     let entries = ledger.entries(&Filter::default())?;
     let mut answered = BTreeSet::new();
     for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
@@ -273,6 +273,6 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
         let runs: BTreeSet<&str> = left.iter().map(|entry| entry.labels.run.as_str()).collect();
         session::forget(&state, |run| runs.contains(run));
     }
-    writeln!(out, "dropped entries {first} to {up_to}; entry {} says so", entry.seq)?;
+    writeln!(out, "dropped entries {first} to {up_to}; entry {} records this", entry.seq)?;
     Ok(Exit::Pass)
 }

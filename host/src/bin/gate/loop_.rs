@@ -124,7 +124,7 @@ pub(crate) fn run(global: &Global, command: &LoopArgs) -> Result<ExitCode, Error
     resumed(global, command, None)
 }
 
-/// Runs a loop, or resumes one that was cut off.
+/// Runs a loop, or resumes an interrupted one.
 pub(crate) fn resumed(
     global: &Global,
     command: &LoopArgs,
@@ -145,7 +145,7 @@ fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop
     }
     let mut wanted = wanted(global, command)?;
     if let Some(resume) = resume {
-        // The executor may have committed since: the plan is read from where the loop began.
+        // The executor may have committed since, so the plan is read from the base commit of the loop.
         wanted.request.selection = Selection::Base(resume.base.clone());
     }
     let (jobs, is_plan) = tasks::jobs(global, command, &wanted.request, resume)?;
@@ -170,7 +170,7 @@ fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop
             run::announce(global, &record.policy, "was");
         }
         code = record.state.exit_code();
-        // What comes later may rest on it.
+        // Later tasks may depend on this one.
         if record.state != State::Completed {
             break;
         }
@@ -201,7 +201,7 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     wanted.budgets.fix = command.fix.then_some(true);
     wanted.commit = command.commit;
     wanted.insert_fix_tasks.clone_from(&command.insert_fix_tasks);
-    // Arguments that are no text cannot be kept, and then the loop cannot be resumed.
+    // Arguments that are not UTF-8 cannot be stored, so such a loop cannot be resumed.
     let arguments: Option<Vec<String>> =
         std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect();
     wanted.arguments = arguments.unwrap_or_default();
@@ -214,7 +214,7 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     };
     wanted.keep_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
     if !global.quiet {
-        // Standard output is the report's. Where standard error cannot be written, there is nobody to tell.
+        // Stdout is for the report. If stderr cannot be written, there is nobody to tell.
         wanted.output = Arc::new(|bytes| {
             let _ = io::stderr().lock().write_all(bytes);
         });
@@ -234,10 +234,10 @@ fn cost(text: &str) -> Result<u64, Error> {
 }
 
 fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool) -> Result<(), Error> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     match command.format {
         OutputFormat::Json => {
-            // Of a plan, a document a line: one for each task.
+            // For a plan: one document per task, each on one line.
             let written = match is_plan {
                 true => serde_json::to_writer(&mut out, record),
                 false => serde_json::to_writer_pretty(&mut out, record),
@@ -245,11 +245,11 @@ fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool
             written.map_err(io::Error::from)?;
             writeln!(out)?;
         }
-        // Where the events go, nothing else does.
+        // If events go to stdout, nothing else does.
         OutputFormat::Human if command.events == Some(EventsTo::Stdout) => {}
         OutputFormat::Human => {
             if let Some(last) = &record.record {
-                let color = terminal::color(global.color, &out);
+                let color = terminal::color(global.color, &io::stdout());
                 report::human(&mut out, last, Style { color, verbose: global.verbose, quiet: global.quiet })?;
             }
             writeln!(out, "{}", summary(record))?;
@@ -291,7 +291,7 @@ fn summary(record: &LoopRecord) -> String {
     text
 }
 
-/// Tells what happens, a line each, on standard error.
+/// Prints events to stderr, one line each.
 struct LoopLines {
     watcher: Watcher,
     quiet: bool,

@@ -48,7 +48,7 @@ pub(crate) enum ShapeOf {
 }
 
 pub(crate) fn run(global: &Global, command: &NewArgs) -> Result<Exit, Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     let (Some(name), Some(language)) = (&command.name, command.lang) else { return list(global, &mut out) };
     valid(name)?;
     let folder = global.directory.join(name);

@@ -3,7 +3,7 @@
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::run::{Watcher, announce, warn};
-use crate::{Exit, setup};
+use crate::{Exit, setup, terminal};
 use clap::Args;
 use gatehost::config::Threshold;
 use gatehost::environment::Environment;
@@ -45,14 +45,12 @@ pub(crate) fn run(global: &Global, command: &PlanArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// The most columns of a line.
-const WIDTH: usize = 80;
 /// As much is shown of a digest.
 const SHORT: usize = "sha256:".len() + 12;
 
 /// Prints a plan within 80 columns, unless `--verbose` is set.
 pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     match format {
         OutputFormat::Json => writeln!(out, "{:#}", json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
         OutputFormat::Human => {
@@ -74,20 +72,8 @@ fn line(out: &mut impl Write, text: &str, verbose: bool) -> io::Result<()> {
     if verbose {
         return writeln!(out, "{text}");
     }
-    let indent = " ".repeat(text.len() - text.trim_start().len() + 4);
-    let mut line = String::new();
-    for word in text.trim_start().split(' ') {
-        let is_first = line.trim().is_empty();
-        if !is_first && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(out, "{line}")?;
-            line = format!("{indent}{word}");
-        } else if is_first {
-            line = format!("{}{word}", &indent[4..]);
-        } else {
-            line = format!("{line} {word}");
-        }
-    }
-    writeln!(out, "{line}")
+    let indent = text.len() - text.trim_start().len() + 4;
+    terminal::wrapped(out, text, indent)
 }
 
 fn node(out: &mut impl Write, node: &PlanNode, depth: usize, verbose: bool) -> io::Result<()> {

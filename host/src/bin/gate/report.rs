@@ -94,7 +94,7 @@ fn page(global: &Global, last: u32) -> Result<Exit, Error> {
         waiting: waiting.iter().map(|waiting| waiting.escalation.why.clone()).collect(),
         head: ledger.head()?.to_string(),
     };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(terminal::stdout());
     report::html(&mut out, &page)?;
     out.flush()?;
     Ok(Exit::Pass)
@@ -121,8 +121,11 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
 
 /// Writes the files that were asked for, and prints a record unless there is no format.
 pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo], record: &Record) -> Result<(), Error> {
-    let root = changes::root(&global.directory, &Environment::of_process()).ok().flatten();
-    let root = root.as_deref().unwrap_or(&global.directory);
+    // Only this format reads files.
+    let reads_files = files.iter().map(|output| output.format).chain(format).any(|format| format == Format::Rdjsonl);
+    let root = reads_files.then(|| changes::root(&global.directory, &Environment::of_process()).ok().flatten());
+    let root = root.flatten().unwrap_or_else(|| global.directory.clone());
+    let root = root.as_path();
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
@@ -135,20 +138,16 @@ pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo],
     if format == Some(Format::Github) || files.iter().any(|output| output.format == Format::Github) {
         summarize(record)?;
     }
-    let mut out = io::stdout().lock();
-    let style = Style { color: terminal::color(global.color, &out), verbose: global.verbose, quiet: global.quiet };
-    let written = match format {
-        Some(format) => report::write(&mut out, record, format, style, root).and_then(|()| out.flush()),
-        None => out.flush(),
-    };
-    match written {
-        // Whoever reads has seen enough, as `head` does: the verdict is what it is.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+    let mut out = terminal::stdout();
+    let style =
+        Style { color: terminal::color(global.color, &io::stdout()), verbose: global.verbose, quiet: global.quiet };
+    if let Some(format) = format {
+        report::write(&mut out, record, format, style, root)?;
     }
+    Ok(out.flush()?)
 }
 
-/// Appends the report to the summary of the job, where GitHub Actions names a file for it.
+/// Appends the report to the job summary, if GitHub Actions names a file for it.
 fn summarize(record: &Record) -> Result<(), Error> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
     let written = File::options().create(true).append(true).open(&path).map(BufWriter::new).and_then(|mut file| {

@@ -2,13 +2,13 @@
 
 use crate::args::{Arguments, Command, Global};
 use crate::error::Error;
-use crate::{evidence, loop_, person};
+use crate::{evidence, loop_, person, terminal};
 use clap::{Args, Parser as _};
 use gatehost::ledger::body::Resume as Answer;
 use gatehost::ledger::history;
 use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry};
 use gatehost::looping::{self, InterruptedLoop};
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, command: &ResumeArgs) -> Result<ExitCode, Err
         person::note_refusal(&ledger, &project, "resume", "there is no terminal")?;
         return Err(Error::usage("an escalation is answered by a person at a terminal"));
     }
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     for waiting in waiting {
         let labels = Labels { status: choice.to_owned(), ..waiting.entry.labels.clone() };
         let seq = waiting.entry.seq;
@@ -83,7 +83,7 @@ pub(crate) fn run(global: &Global, command: &ResumeArgs) -> Result<ExitCode, Err
             _ => NewEntry::new(kind, labels, &answer)?,
         };
         let entry = ledger.append_one(&project, entry)?;
-        writeln!(out, "entry {}: {choice} of the escalation of entry {seq}", entry.seq)?;
+        writeln!(out, "entry {}: answers the escalation of entry {seq} with `{choice}`", entry.seq)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -101,10 +101,10 @@ fn go_on(
             true => "`gate log` lists the entries",
             false => "an escalation waits: answer it with `--retry`, `--skip` or `--investigate`",
         };
-        return Err(Error::usage("no loop of this project was cut off").hint(hint.to_owned()));
+        return Err(Error::usage("no loop of this project was interrupted").hint(hint.to_owned()));
     };
     if !found.is_latest && command.looping.is_none() {
-        let earlier = format!("the last loop has ended; an earlier one was cut off, at {}", found.started);
+        let earlier = format!("the last loop has ended; an earlier one, started at {}, was interrupted", found.started);
         return Err(Error::usage(earlier).hint(format!("continue it with `gate resume --loop {}`", found.id)));
     }
     if found.is_running {

@@ -1,7 +1,7 @@
 //! `gate schema`: prints JSON Schemas and examples.
 
-use crate::Exit;
 use crate::error::{Error, Make as _};
+use crate::{Exit, terminal};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use gatehost::schema;
@@ -48,7 +48,7 @@ pub(crate) enum SchemaOf {
 }
 
 pub(crate) fn run(command: &SchemaArgs) -> Result<Exit, Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.example {
         let example = match command.of {
             SchemaOf::Submission => schema::EXAMPLE_SUBMISSION.to_owned(),

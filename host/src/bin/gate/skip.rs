@@ -3,7 +3,7 @@
 use crate::args::Global;
 use crate::error::Error;
 use crate::run::Watcher;
-use crate::{Exit, evidence, log, person, setup};
+use crate::{Exit, evidence, log, person, setup, terminal};
 use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::environment::Environment;
@@ -13,7 +13,7 @@ use gatehost::overrides::{self, Condition, OverrideRefused};
 use gatehost::search_path;
 use gatehost::session::Request;
 use gatehost::text::clean_line;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -131,7 +131,7 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     let proposed = overrides::propose(what.kind, &record, what.condition, &common.reason, holds, now, &policy);
     let mut granted = proposed.map_err(&refused)?;
     granted.expires = common.until.unwrap_or(granted.expires);
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if common.request {
         write!(out, "{}", granted.request())?;
         return Ok(Exit::Pass);
@@ -159,7 +159,7 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     let before = Filter { run: Some(granted.run.clone()), ..Filter::of(&project).kinds(&[EntryKind::Override]) };
     for before in ledger.entries(&before)? {
         if before.read::<Override>()? == granted {
-            writeln!(out, "{}: run {} (entry {}, recorded before)", granted.word(), granted.run, before.seq)?;
+            writeln!(out, "{}: run {} (entry {}, already recorded)", granted.word(), granted.run, before.seq)?;
             return Ok(Exit::Pass);
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
+use crate::terminal::{self, count};
 use crate::{Exit, evidence};
 use clap::Args;
 use gatehost::ledger::stats::Stats;
@@ -24,7 +25,7 @@ pub(crate) struct StatsArgs {
 pub(crate) fn run(global: &Global, command: &StatsArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let stats = Stats::read(&ledger, &project)?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if command.fingerprint {
         writeln!(out, "{}", stats.fingerprint())?;
     } else if command.format == OutputFormat::Json {
@@ -51,29 +52,35 @@ fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
         writeln!(out, "attempts      {average} on average, of the tasks that passed")?;
     }
     writeln!(out, "weak passes   {}; {} relaxed", stats.weak_passes, stats.relaxed_passes)?;
-    writeln!(out, "people        {} overrides, {} escalations", stats.overrides, stats.escalations)?;
+    let (overrides, escalations) = (count(stats.overrides, "override"), count(stats.escalations, "escalation"));
+    writeln!(out, "people        {overrides}, {escalations}")?;
     for (title, counts) in
         [("failures", &stats.classes), ("flaky", &stats.flaky), ("shadow", &stats.would_have_blocked)]
     {
         list(out, title, counts)?;
     }
-    for (test, count) in &stats.flaky_tests {
-        writeln!(out, "flaky test    {count} times: {}", clean_line(test, 160))?;
+    for (test, times) in &stats.flaky_tests {
+        writeln!(out, "flaky test    {}: {}", count(*times, "time"), clean_line(test, 160))?;
     }
     if stats.models.questions > 0 {
         let models = &stats.models;
         writeln!(
             out,
-            "models        {} questions, {} tokens in, {} tokens out, cost {:.4}",
-            models.questions, models.input_tokens, models.output_tokens, models.cost
+            "models        {}, {} tokens in, {} tokens out, cost {:.4}",
+            count(models.questions, "question"),
+            models.input_tokens,
+            models.output_tokens,
+            models.cost
         )?;
     }
     for (name, verifier) in &stats.verifiers {
         let name = clean_line(name, 60);
         writeln!(
             out,
-            "verifier      {name}: {} runs, {} failed, {:.1} ms",
-            verifier.runs, verifier.failed, verifier.total_ms
+            "verifier      {name}: {}, {} failed, {:.1} ms",
+            count(verifier.runs, "run"),
+            verifier.failed,
+            verifier.total_ms
         )?;
     }
     for failure in &stats.recent_failures {

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
-use crate::{Exit, evidence};
+use crate::{Exit, evidence, terminal};
 use anyhow::Context;
 use clap::Args;
 use gatehost::ledger::history::{self, OpenEscalation};
@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, command: &StatusArgs) -> Result<Exit, Error> 
         let text = markdown(&tasks, &waiting, &stats);
         return write(&global.directory.join(file), &text).map_err(Error::broken).map(|()| Exit::Pass);
     }
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     match command.format {
         OutputFormat::Json => {
             let waiting: Vec<_> = waiting.iter().map(|waiting| json!({ "entry": waiting.entry.seq, "task": waiting.entry.labels.task, "escalation": waiting.escalation })).collect();
@@ -89,7 +89,8 @@ fn human(tasks: &[TaskStatus], waiting: &[OpenEscalation]) -> String {
 
 fn name(task: &TaskStatus) -> String {
     let name = match (task.task.as_str(), task.name.as_str()) {
-        ("", _) => "work without a task".to_owned(),
+        ("", "") => "work without a task".to_owned(),
+        ("", title) => title.to_owned(),
         (id, "") => id.to_owned(),
         (id, title) => format!("{id}: {title}"),
     };

@@ -6,7 +6,7 @@ use crate::run::RunArgs;
 use crate::tasks;
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
-use gatehost::input;
+use gatehost::input::{self, InputError};
 use gatehost::schema;
 use gatehost::session::Request;
 use gatehost::submission::{Claim, Evaluator, Submission, Task, TaskSource};
@@ -34,9 +34,8 @@ pub(crate) fn submission(global: &Global, command: &RunArgs, request: &Request) 
 
 fn document(global: &Global, command: &RunArgs, path: &Path) -> Result<Submission, Error> {
     let bytes = read(global, path, "submission")?;
-    let name = path.display();
-    let said = input::parse(&bytes).with_context(|| wrong(&name.to_string(), &bytes)).map_err(|error| {
-        Error::mistake(error).hint("`gate schema submission --example` prints one to start from".to_owned())
+    let said = input::parse(&bytes).map_err(|error| {
+        wrong(path, &bytes, error).hint("`gate schema submission --example` prints one to start from".to_owned())
     })?;
     match selection(command) {
         (Some(flag), _) if !said.changes.is_empty() => {
@@ -48,18 +47,26 @@ fn document(global: &Global, command: &RunArgs, path: &Path) -> Result<Submissio
 }
 
 /// Explains what is wrong with a document, field by field, if it can be parsed.
-fn wrong(name: &str, bytes: &[u8]) -> String {
+fn wrong(path: &Path, bytes: &[u8], error: InputError) -> Error {
+    let name = if path == Path::new("-") { "stdin".to_owned() } else { format!("`{}`", path.display()) };
+    let no_submission = format!("{name} is not a submission");
+    let place = match &error {
+        // These messages name the field themselves.
+        InputError::Invalid { message, .. } if message.starts_with('`') => None,
+        InputError::Invalid { line, column, .. } => Some(format!(" (line {line}, column {column})")),
+        _ => None,
+    };
     let text = String::from_utf8_lossy(bytes);
-    let value: Option<serde_json::Value> = if text.trim_start().starts_with('{') {
-        serde_json::from_str(&text).ok()
-    } else {
-        serde_saphyr::from_str(&text).ok()
+    let value: Option<serde_json::Value> = match &place {
+        None => None,
+        Some(_) if text.trim_start().starts_with('{') => serde_json::from_str(&text).ok(),
+        Some(_) => serde_saphyr::from_str(&text).ok(),
     };
     let fields = value.map(|value| schema::differences(&schema::submission(), &value)).unwrap_or_default();
-    if fields.is_empty() {
-        format!("`{name}` is not a submission")
-    } else {
-        format!("`{name}` is not a submission: {}", fields.join("; "))
+    match (fields.as_slice(), place) {
+        ([], _) | (_, None) => Error::mistake(anyhow!(error).context(no_submission)),
+        ([one], Some(place)) => Error::mistake(anyhow!("{no_submission}: {one}{place}")),
+        (several, Some(_)) => Error::mistake(anyhow!("{no_submission}: {}", several.join("; "))),
     }
 }
 

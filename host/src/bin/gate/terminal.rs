@@ -1,9 +1,10 @@
 //! Colours, paths and messages for a person at a terminal.
 
 use clap::{ColorChoice, ValueEnum};
+pub(crate) use gatehost::text::count;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// When to use colours.
@@ -48,9 +49,50 @@ pub(crate) fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Returns a count such as `1 file` or `2 files`.
-pub(crate) fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+/// Returns stdout for the output of a command. A reader may close the pipe when it has seen enough, as `head` does: then the
+/// rest is discarded, and the exit code is not affected.
+pub(crate) fn stdout() -> Stdout {
+    Stdout(io::stdout().lock())
+}
+
+/// The stdout of [`stdout`].
+pub(crate) struct Stdout(StdoutLock<'static>);
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_closed(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_closed(self.0.flush(), ())
+    }
+}
+
+fn unless_closed<T>(written: io::Result<T>, instead: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(instead),
+        written => written,
+    }
+}
+
+/// The most columns of a line.
+const WIDTH: usize = 80;
+
+/// Prints a line, wrapped between words within 80 columns. The lines that follow are indented by `indent`.
+pub(crate) fn wrapped(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
+    let start = text.len() - text.trim_start().len();
+    let mut line = " ".repeat(start);
+    for word in text.trim_start().split(' ') {
+        let is_first = line.trim().is_empty();
+        if !is_first && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{line}")?;
+            line = " ".repeat(indent) + word;
+        } else {
+            line += if is_first { "" } else { " " };
+            line += word;
+        }
+    }
+    writeln!(out, "{line}")
 }
 
 /// Returns a path in `directory`, relative to the folder where the program was started.

@@ -54,8 +54,8 @@ pub(crate) fn run(global: &Global, command: &TestArgs) -> Result<Exit, Error> {
         let trial = Trial::load(runtime, &source).await?;
         try_all(&trial, &cases, command).await
     })??;
-    let mut out = std::io::stdout().lock();
-    let color = terminal::color(global.color, &out);
+    let mut out = terminal::stdout();
+    let color = terminal::color(global.color, &std::io::stdout());
     match command.format {
         OutputFormat::Human => tried.human(&mut out, color, global)?,
         OutputFormat::Json => writeln!(out, "{:#}", tried.json(&source))?,
@@ -85,7 +85,7 @@ async fn try_all(trial: &Trial, cases: &[Case], command: &TestArgs) -> Result<Tr
     Ok(tried)
 }
 
-/// What came of one case.
+/// The result of one case.
 struct TriedCase {
     name: String,
     verdicts: Value,
@@ -130,10 +130,10 @@ impl TriedCase {
     }
 }
 
-/// Lines of log that are shown of a case.
+/// The most log lines that are shown for a case.
 const MAX_LOG: usize = 50;
 
-/// What came of it all.
+/// The result of all cases and rules.
 struct Tried {
     name: String,
     cases: Vec<TriedCase>,

@@ -3,7 +3,7 @@
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::run::Watcher;
-use crate::{Exit, evidence, setup};
+use crate::{Exit, evidence, setup, terminal};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use gatehost::changes::{self, Selection};
@@ -12,7 +12,7 @@ use gatehost::ledger::{Filter, Head, Ledger, Survey};
 use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
     });
     let survey = survey.map_err(|_| Error::broken(anyhow!("checking the ledger panicked")))?;
     let Survey { damages, entries } = survey?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if !damages.is_empty() {
         if command.format == OutputFormat::Json {
             let why = "the ledger is damaged";

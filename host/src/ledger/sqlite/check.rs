@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const KIND: usize = 2;
 /// The position of the tree among the hashed parts.
 const TREE: usize = 10;
-/// The most that is told of a damaged file.
+/// The most messages about a damaged file.
 const MOST: u32 = 20;
 
 /// Returns all damages. Each of `anchors` was once the last entry.
@@ -103,7 +103,7 @@ fn file(connection: &Connection) -> Vec<Damage> {
         .unwrap_or_else(|error| vec![Damage::new(None, DamageKind::File, format!("the file cannot be read: {error}"))])
 }
 
-/// Goes from entry to entry. The last one that is there is returned.
+/// Checks entry after entry, and returns the last one.
 fn walk(connection: &Connection, tail: &ChainEnds, damages: &mut Vec<Damage>) -> rusqlite::Result<Head> {
     let sql = format!("SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq ORDER BY entry.seq");
     let mut statement = connection.prepare(&sql)?;
@@ -125,7 +125,7 @@ fn walk(connection: &Connection, tail: &ChainEnds, damages: &mut Vec<Damage>) ->
             Err(error) => {
                 let message = format!("entry {seq} was altered: it cannot be read: {error}");
                 damages.push(Damage::new(seq, DamageKind::Altered, message));
-                // Whether the next one follows it cannot be told.
+                // Whether the next entry follows this one is unknown.
                 before = Head { seq, ..before };
             }
         }
@@ -194,7 +194,7 @@ fn ends(connection: &Connection, tail: &ChainEnds, last: Head, anchors: &[Head],
             continue;
         }
         let hash = match anchor.seq {
-            // What was dropped in the open can no longer be compared.
+            // A pruned entry can no longer be compared.
             seq if seq < tail.base.seq => continue,
             seq if seq == tail.base.seq => Some(tail.base.hash),
             seq => rows::hash_at(connection, seq).ok().flatten(),

@@ -7,15 +7,15 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Written after each append that is durable, and not waited for: it may be behind, and is never ahead.
+/// Written after each durable append, without an fsync: it may be behind the ledger, but never ahead.
 const ANCHOR: &str = "ledger.head";
 
-/// Makes the folder if it is not there, and the database, readable for its owner alone.
+/// Creates the folder and the database if they are missing, readable for the owner only.
 pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     let refused = |why: &str| LedgerError::Folder { folder: folder.to_owned(), why: why.to_owned() };
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    // A folder whose name is not on the disk is lost with all that is in it.
+    // Without this fsync, a power loss could remove the whole folder.
     let made = made.and_then(|()| missing.iter().filter_map(|folder| folder.parent()).try_for_each(sync));
     made.and_then(|()| fs::metadata(folder)).map_err(|error| refused(&error.to_string())).and_then(|found| {
         if found.uid() != rustix::process::geteuid().as_raw() {
@@ -46,7 +46,7 @@ pub(super) fn anchor(folder: &Path) -> Option<Head> {
     fs::read_to_string(folder.join(ANCHOR)).ok()?.parse().ok()
 }
 
-/// Notes how far the ledger has come. A failure costs nothing but the knowledge.
+/// Stores the last entry. A failure is not reported, because the ledger itself is complete.
 pub(super) fn set_anchor(folder: &Path, head: Head) {
     let beside = folder.join(format!(".{ANCHOR}.{}", std::process::id()));
     let options = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);

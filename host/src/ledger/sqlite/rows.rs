@@ -123,7 +123,7 @@ pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Ent
     ] {
         let Some(value) = value else { continue };
         if value.is_empty() {
-            // There is an index for those with a value only.
+            // The index contains only entries with a value.
             conditions.push(format!("{column} = ''"));
             continue;
         }

@@ -245,8 +245,8 @@ impl CompileWork {
         if local.set_edges < start { 0 } else { std::mem::take(&mut local.chain) }
     }
 
-    /// Notes that a local is read or set. Says in how many of the open loops that is for the first time, and how many
-    /// edges there were since the last time, or since the function began.
+    /// Notes that a local is read or set. Returns in how many of the open loops that is the first time, and the number of edges
+    /// since the last time, or since the start of the function.
     fn touch(&mut self, local: usize, loops: &[u64], start: u64) -> (u64, u64) {
         let (begun, edges) = (self.begun, self.edges);
         let Some(local) = self.local(local) else { return (0, 0) };

@@ -19,7 +19,7 @@ pub(super) fn finish(mut command: Command, input: &[u8]) -> Result<Output, Strin
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(child.wait_with_output()));
     match told.recv_timeout(PATIENCE) {
-        Ok(output) => output.map_err(|error| format!("cannot be waited for: {error}")),
+        Ok(output) => output.map_err(|error| format!("cannot be waited for until it ends: {error}")),
         Err(_) => {
             if let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);

@@ -71,9 +71,10 @@ fn client(host: AgentHost) -> Option<DoctorLine> {
 fn other_version(host: AgentHost, handlers: &[Handler]) -> Option<DoctorLine> {
     let ours = format!("gate {}", env!("CARGO_PKG_VERSION"));
     let programs = handlers.iter().filter_map(|handler| install::program(&handler.command));
+    let fix = format!("run `gate install {}`", host.as_str());
     // The sample finds a hook that cannot be started.
     let found = programs.filter_map(|program| version(&program).ok()).find(|found| *found != ours)?;
-    Some(DoctorLine::bad(host.as_str(), format!("its hooks call `{found}`, and this is `{ours}`"), ""))
+    Some(DoctorLine::bad(host.as_str(), format!("its hooks call `{found}`, but this is `{ours}`"), fix))
 }
 
 /// Returns settings that silently disable hooks.

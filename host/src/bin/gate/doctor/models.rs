@@ -25,7 +25,7 @@ pub(super) fn lines(plan: &Plan) -> Vec<DoctorLine> {
     for (index, (name, model)) in named.iter().enumerate() {
         for (other_name, other) in named.iter().skip(index + 1).filter(|(_, other)| is_same_model(model, other)) {
             let detail = format!(
-                "`{name}` and `{other_name}` are the same model (`{model}`, `{other}`): their votes are one voice"
+                "`{name}` and `{other_name}` are the same model (`{model}`, `{other}`): independent votes count them as one"
             );
             lines.push(DoctorLine::bad(
                 "models",

@@ -119,7 +119,7 @@ impl<'a> TrialReport<'a> {
         let hollow: Vec<&str> = draft.checks.iter().filter(|check| is_hollow(check)).map(|check| check.name).collect();
         for name in &hollow {
             self.told.push(format!(
-                "{name}: not added, since most of its files do not pass, and none of them is a mistake of this repository"
+                "{name}: not added, since most of its files are test data or generated, and do not pass"
             ));
         }
         draft.checks.retain(|check| !hollow.contains(&check.name));
@@ -172,7 +172,7 @@ impl<'a> TrialReport<'a> {
                 (Outcome::Fail, _)
                     if !tried.network && advice.is_some_and(|advice| advice.contains("network = true")) =>
                 {
-                    given.push(format!("{name}: gets `network = true`, since some tests fail without"));
+                    given.push(format!("{name}: gets `network = true`, since some tests fail without it"));
                     tried.network = true;
                 }
                 (Outcome::Pass | Outcome::Fail, _)
@@ -191,7 +191,7 @@ impl<'a> TrialReport<'a> {
                     return Ok(());
                 }
                 (Outcome::Error, Some(error)) if error.kind == ErrorKind::CommandOffline && !tried.network => {
-                    given.push(format!("{name}: gets `network = true`, since it fails without"));
+                    given.push(format!("{name}: gets `network = true`, since it fails without it"));
                     tried.network = true;
                 }
                 (Outcome::Error, Some(error))
@@ -227,7 +227,7 @@ impl<'a> TrialReport<'a> {
         });
         match folder {
             Some(folder) => {
-                let given = format!("{}: may write `{folder}`, since it does", tests.name);
+                let given = format!("{}: may write to `{folder}`, since it does", tests.name);
                 tests.write.push(folder);
                 given
             }
