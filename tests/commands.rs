@@ -1,6 +1,7 @@
 //! The catalogue of commands that misbehave, run at every sandbox level of this machine.
 #![cfg(target_os = "linux")]
 
+mod base_files;
 mod files;
 mod fixers;
 mod interrupted;

@@ -9,6 +9,7 @@
 //!
 //! At every level, all processes that the command leaves behind are killed.
 
+mod base_files;
 mod command_lines;
 mod no_result;
 mod of_task;
@@ -57,6 +58,7 @@ mod sys;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod work_copy;
 
+pub use base_files::BaseFiles;
 pub use no_result::NoResult;
 pub use script::Answers;
 pub use supervised::{Supervised, SupervisedEnd};
@@ -88,6 +90,8 @@ pub struct Commands {
     reserve: u64,
     /// The tape that results are recorded to or replayed from.
     tape: Option<Arc<CommandTape>>,
+    /// The files that commands see as they are in the base commit.
+    base_files: Option<Arc<BaseFiles>>,
     /// Scripted results. If they are set, nothing is run.
     script: Option<Answers<Result<CommandResult, NoResult>>>,
 }
@@ -197,6 +201,7 @@ impl Commands {
             at_most: SandboxLevel::Namespaces,
             reserve: RESERVE,
             tape: None,
+            base_files: None,
             script: None,
         }
     }
@@ -254,6 +259,7 @@ impl Commands {
             at_most: self.at_most,
             reserve: self.reserve,
             tape: self.tape.clone(),
+            base_files: None,
             script: None,
             refused: BTreeMap::new(),
         }
@@ -273,6 +279,16 @@ impl Commands {
     /// Sets the tape that results are recorded to or replayed from.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
+    }
+
+    /// Sets the files that commands see as they are in the base commit. That needs the sandbox level `namespaces`.
+    pub fn with_base_files(self, base_files: Option<Arc<BaseFiles>>) -> Self {
+        Self { base_files, ..self }
+    }
+
+    /// Returns whether commands see the base's version of a path, or nothing there if the base has none.
+    pub(crate) fn sees_base(&self, path: &str) -> bool {
+        self.base_files.as_ref().is_some_and(|base| base.contains(path))
     }
 
     /// Limits the sandbox level, whatever the machine supports.
@@ -338,7 +354,7 @@ impl Commands {
         let ran = {
             let _ =
                 (command, stdin, &self.root, &self.configuration, &self.cache, &self.state, self.at_most, self.reserve);
-            let _ = &self.environment;
+            let _ = (&self.environment, self.base_files.as_ref().map(|base| (&base.paths, &base.stored)));
             Err(NoResult::not_started(UNAVAILABLE.to_owned()))
         };
         let noted = |ran: CommandResult| match &self.tape {

@@ -304,7 +304,10 @@ impl<'a> CheckRunner<'a> {
         let Subject { paths, submission, workspace, .. } = &*self.subject;
         let gone = submission.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
         let gone = gone.flatten().filter(|_| !handed);
-        let all: BTreeSet<&String> = paths.iter().chain(gone).filter(|path| files.contains(path)).collect();
+        // A command that sees another version of a file cannot judge it.
+        let is_seen = |path: &&String| !handed || !self.services.commands.sees_base(path);
+        let all: BTreeSet<&String> =
+            paths.iter().chain(gone).filter(|path| files.contains(path)).filter(is_seen).collect();
         if handed {
             all.iter().for_each(|path| self.handed.store(workspace, path));
         }

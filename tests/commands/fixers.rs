@@ -60,3 +60,12 @@ fn what_git_ignores_is_not_written() {
     bed.sh("echo new > out/built; true");
     assert_eq!(fs::read_to_string(bed.root().join("out/built")).expect("there"), "old\n");
 }
+
+#[test]
+fn the_cache_is_not_copied() {
+    for &level in levels().iter().filter(|level| **level != gatehost::config::SandboxLevel::None) {
+        let bed = bed(level).file(".gate-cache/key", "secret\n").file("a.txt", "one\n");
+        let Ok(ran) = bed.try_sh("cat .gate-cache/key") else { continue };
+        assert!(ran.stdout.head.is_empty(), "{level}");
+    }
+}

@@ -93,6 +93,60 @@ fn protected_paths_documents_and_components_need_a_person() {
 }
 
 #[test]
+fn commands_see_the_protected_files_of_the_base() {
+    let stage = Stage::new();
+    let gate = "protected = [\"tests/**\"]\n[gate.default]\nall = [\"tests\", \"lint\"]\n\
+                [check.tests]\nverifier = \"command\"\ngrants = [\"command:tests\"]\n\
+                [command.tests]\nrun = [\"sh\", \"tests/all.sh\"]\n\
+                [check.lint]\nverifier = \"command\"\ngrants = [\"command:lint\"]\nfiles = [\"**/*.txt\"]\n\
+                [command.lint]\nrun = [\"cat\", \"{files}\"]\n";
+    write(&stage, "gate.toml", gate);
+    write(
+        &stage,
+        "tests/all.sh",
+        "for more in tests/*.more; do [ ! -e $more ] || . ./$more; done\ngrep -q good work.txt\n",
+    );
+    write(&stage, "work.txt", "good\n");
+    in_git(&stage);
+    let named = |record: &Value, name: &str| {
+        let members = record["gate"]["children"].as_array().expect("members").clone();
+        members.into_iter().find(|member| member["name"] == name).unwrap_or_else(|| panic!("{name}: {record:#}"))
+    };
+    write(&stage, "work.txt", "good too\n");
+    let (code, record) = run(&stage, &[]);
+    let tests = named(&record, "tests");
+    assert_eq!((code, &tests["outcome"]), (Some(0), &json!("pass")));
+    if tests["commands"][0]["sandbox"] != "namespaces" {
+        return;
+    }
+    // Weaker, deleted, or switched off by a new file: the tests of the base find what is wrong.
+    write(&stage, "work.txt", "bad\n");
+    for weaken in
+        ["echo exit 0 > tests/all.sh", "rm -r tests", "echo exit 0 > tests/a.more", "rm -r tests && ln -s /etc tests"]
+    {
+        git(&stage, weaken);
+        for selection in [&[][..], &["--all-files"], &["--since", "HEAD"], &["--staged"]] {
+            git(&stage, "git add .");
+            let (code, record) = run(&stage, selection);
+            assert_eq!(code, Some(1), "{weaken}, {selection:?}: {record:#}");
+            assert_eq!(named(&record, "tests")["outcome"], "fail", "{weaken}, {selection:?}");
+            assert!(!touched(&record).is_empty(), "{weaken}, {selection:?}");
+        }
+        git(&stage, "git reset -q && rm -rf tests && git checkout -q tests");
+    }
+    // What the tests of the base pass needs a person all the same.
+    write(&stage, "work.txt", "good, and more\n");
+    write(&stage, "tests/all.sh", "exit 1\n");
+    write(&stage, "tests/new.txt", "new\n");
+    let (code, record) = run(&stage, &[]);
+    assert_eq!((code, touched(&record)), (Some(3), vec!["tests/all.sh".to_owned(), "tests/new.txt".to_owned()]));
+    assert_eq!(named(&record, "tests")["outcome"], "pass");
+    // A command is not given a file that it would see in another version, and does not count as its judge.
+    let lint = named(&record, "lint");
+    assert_eq!(lint["commands"][0]["argv"], json!(["cat", "work.txt"]), "{lint:#}");
+}
+
+#[test]
 fn a_policy_behind_symlinks_is_that_of_the_base_too() {
     let stage = Stage::new();
     let gate = "[gate.default]\ntiers = [\"json\", \"review\"]\n[check.json]\nverifier = \"json-syntax\"\n\

@@ -35,6 +35,8 @@ pub(super) struct MountedPath {
 pub(super) struct Mounts {
     /// The paths, parents first. The rule of the deepest path applies.
     pub(super) places: Vec<MountedPath>,
+    /// What is mounted at some of these paths, where it is not the path itself.
+    pub(super) sources: BTreeMap<PathBuf, PathBuf>,
     /// Symlinks from the usual paths to the real ones.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// Symlinks in the home folder of the command, relative to it.
@@ -267,6 +269,34 @@ impl Mounts {
         }
         Ok(seen.into_view())
     }
+
+    /// Mounts `copy` in place of the workspace `root`, except for these folders of the workspace.
+    pub(super) fn replace(&mut self, root: &Path, copy: &Path, kept: &[PathBuf]) {
+        let access = |places: &[MountedPath], path: &Path| {
+            let nearest = places.iter().rev().find(|place| path.starts_with(&place.path));
+            nearest.map_or(MountAccess::Read, |nearest| nearest.access)
+        };
+        for path in std::iter::once(root).chain(kept.iter().map(PathBuf::as_path)) {
+            if !self.places.iter().any(|place| place.path == path) {
+                let access = access(&self.places, path);
+                self.places.push(MountedPath { path: path.to_owned(), access, folder: true });
+                self.places.sort_by(|a, b| a.path.cmp(&b.path));
+            }
+        }
+        let sources = &mut self.sources;
+        self.places.retain_mut(|place| {
+            let Ok(inside) = place.path.strip_prefix(root) else { return true };
+            if kept.iter().any(|kept| place.path.starts_with(kept)) {
+                return true;
+            }
+            // Without a slash at the end.
+            let source: PathBuf = copy.components().chain(inside.components()).collect();
+            let Ok(about) = source.symlink_metadata() else { return false };
+            place.folder = about.is_dir();
+            sources.insert(place.path.clone(), source);
+            true
+        });
+    }
 }
 
 /// Collects the visible paths.
@@ -447,7 +477,8 @@ impl MountsBuilder<'_> {
         }
         let hidden = |path: &Path| !places.iter().any(|place| path.starts_with(&place.path));
         let links = self.links.into_iter().filter(|(from, _)| hidden(from)).collect();
-        Mounts { places, links, home: self.own, files: self.files, hidden: self.hidden }
+        let sources = BTreeMap::new();
+        Mounts { places, sources, links, home: self.own, files: self.files, hidden: self.hidden }
     }
 }
 

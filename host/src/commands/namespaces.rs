@@ -62,7 +62,7 @@ impl Namespaces {
         }
         for device in DEVICES {
             let device = Path::new("/dev").join(device);
-            plan.bind(&MountedPath { path: device, access: MountAccess::Device, folder: false })?;
+            plan.bind(&MountedPath { path: device, access: MountAccess::Device, folder: false }, None)?;
         }
         for (name, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
             plan.link(&Path::new("/dev").join(name), Path::new(&format!("/proc/self/fd{target}")))?;
@@ -71,7 +71,7 @@ impl Namespaces {
             plan.link(from, to)?;
         }
         for place in &mounts.places {
-            plan.bind(place)?;
+            plan.bind(place, mounts.sources.get(&place.path))?;
         }
         for hidden in &mounts.hidden {
             plan.folder(&hidden.path, 0o755)?;
@@ -190,7 +190,8 @@ impl MountSteps<'_> {
         Ok(())
     }
 
-    fn bind(&mut self, place: &MountedPath) -> io::Result<()> {
+    /// Mounts `source`, or what is at this place itself.
+    fn bind(&mut self, place: &MountedPath, source: Option<&PathBuf>) -> io::Result<()> {
         let target = self.inside(&place.path)?;
         if place.folder {
             self.folder(&place.path, 0o755)?;
@@ -203,7 +204,7 @@ impl MountSteps<'_> {
             MountAccess::Write => libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
             MountAccess::Device => 0,
         };
-        self.steps.push(MountStep::Bind { source: path(&place.path)?, target, attributes });
+        self.steps.push(MountStep::Bind { source: path(source.unwrap_or(&place.path))?, target, attributes });
         Ok(())
     }
 }

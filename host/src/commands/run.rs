@@ -10,8 +10,8 @@ use super::protected::Protected;
 use super::scratch::Scratch;
 use super::stdio::{self, Bounds, NotStarted, StartedCommand, SupervisedOutput};
 use super::supervisor::Confinement;
-use super::work_copy::WorkCopy;
-use super::{CommandResult, Commands, NoResult};
+use super::work_copy::{IgnoredFiles, WorkCopy};
+use super::{BaseFiles, CommandResult, Commands, NoResult};
 use crate::config::{CommandConfig, SandboxLevel};
 use crate::environment::Environment;
 use std::collections::BTreeMap;
@@ -19,6 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use std::{env, fs, io};
 
@@ -40,6 +41,7 @@ pub(super) async fn run(
         environment: commands.environment.clone(),
         at_most: commands.at_most,
         reserve: commands.reserve,
+        base_files: commands.base_files.clone(),
         name: name.to_owned(),
     };
     lifeline::on_own_thread("gate command", move |theirs, life| run.all(theirs, life, stdin)).await
@@ -58,6 +60,7 @@ struct CommandRun {
     environment: Environment,
     at_most: SandboxLevel,
     reserve: u64,
+    base_files: Option<Arc<BaseFiles>>,
 }
 
 /// A command that is ready to start at any sandbox level.
@@ -70,6 +73,8 @@ struct PreparedCommand {
     mounts: Mounts,
     /// The copy of the workspace, for a command with `fixes = true`.
     copy: Option<WorkCopy>,
+    /// The copy of the workspace that is mounted in its place, for a command that sees files of the base.
+    view: Option<WorkCopy>,
 }
 
 impl CommandRun {
@@ -130,10 +135,19 @@ impl CommandRun {
         }
         let environment = mounts::environment(&self.command, &self.environment);
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-        let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
         let protected = Protected::new(&root, self.configuration.as_deref());
         let mut mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, &self.private)?;
-        let copy = self.command.fixes.then(|| WorkCopy::of(&root, &self.environment)).transpose()?;
+        let private = mounts.hidden.clone();
+        let copied = |ignored: IgnoredFiles<'_>| {
+            WorkCopy::of(&root, &self.environment, self.base_files.clone(), ignored, &private)
+        };
+        let view = self.base_files.as_ref().map(|_| copied(IgnoredFiles::Mounted(&mounts.places))).transpose()?;
+        let program = self.command.run.first().map_or("", String::as_str);
+        let program = find(program, &root, view.as_ref().map(WorkCopy::path), &search)?;
+        if let Some(view) = &view {
+            mounts.replace(&root, view.path(), view.ignored());
+        }
+        let copy = self.command.fixes.then(|| copied(IgnoredFiles::Linked)).transpose()?;
         let cwd = match &copy {
             None => full,
             Some(copy) => {
@@ -145,7 +159,7 @@ impl CommandRun {
                 copy.path().join(full.strip_prefix(&root).unwrap_or(Path::new("")))
             }
         };
-        Ok(PreparedCommand { root, cwd, program, environment, protected, mounts, copy })
+        Ok(PreparedCommand { root, cwd, program, environment, protected, mounts, copy, view })
     }
 
     /// Starts the command at the highest sandbox level that works, and not below the minimum.
@@ -155,13 +169,16 @@ impl CommandRun {
         theirs: &io::PipeReader,
         has_input: bool,
     ) -> Result<(StartedCommand, SandboxLevel, Scratch), NoResult> {
+        // Only there, one file can be shown in place of another.
+        let needed = if prepared.view.is_some() { SandboxLevel::Namespaces } else { SandboxLevel::None };
+        let least = self.command.min_sandbox.max(needed);
         let mut lacking = Vec::new();
         for level in [SandboxLevel::Namespaces, SandboxLevel::Landlock, SandboxLevel::None] {
             if level > self.at_most {
                 lacking.push(format!("limited to `{}`", self.at_most));
                 continue;
             }
-            if level < self.command.min_sandbox {
+            if level < least {
                 break;
             }
             let scratch =
@@ -196,10 +213,16 @@ impl CommandRun {
             }
         }
         lacking.dedup();
-        let (least, why) = (self.command.min_sandbox, lacking.join("; "));
-        Err(NoResult::not_started(format!(
+        let why = lacking.join("; ");
+        let failed = NoResult::not_started(format!(
             "it requires the sandbox level `{least}`, which this machine does not have ({why})"
-        )))
+        ));
+        Err(match prepared.view {
+            Some(_) => failed.with_hint(
+                "the change touches the policy or protected files: a command must see the base's version of them, which needs that level",
+            ),
+            None => failed,
+        })
     }
 
     fn attempt(
@@ -286,14 +309,15 @@ fn processes() -> u64 {
     total.and_then(|total| total.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the path of a program. A name is searched in `PATH`; a path is relative to the workspace.
-fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult> {
+/// Returns the path of a program. A name is searched in `PATH`; a path is relative to the workspace `root`, whose copy may have
+/// the program too.
+fn find(program: &str, root: &Path, copy: Option<&Path>, search: &OsStr) -> Result<PathBuf, NoResult> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);
     if program.contains('/') {
         let path = root.join(program);
         return match path.metadata() {
-            Ok(_) if is_program(&path) => Ok(path),
+            _ if is_program(&path) || copy.is_some_and(|copy| is_program(&copy.join(program))) => Ok(path),
             Ok(_) => Err(NoResult::not_started(format!("`{program}` is not an executable file"))),
             Err(error) => {
                 Err(NoResult::not_started(format!("the program `{program}`: {error} (relative to the workspace)")))

@@ -1,31 +1,54 @@
-//! A copy of the workspace for a command that fixes files (`fixes = true`). The workspace itself stays unchanged.
+//! A copy of the workspace: for a command that fixes files (`fixes = true`), or for one that sees the base's version of some
+//! files. The workspace itself stays unchanged.
 //!
-//! Copied are the files that git tracks or would track; without git, all files. Ignored files (installed packages, build
-//! output) are symlinks to the originals, which the command can read and not change. The differences between the copy and
-//! the workspace become edits.
+//! Copied are the files that git tracks or would track; without git, all files. Of the [`BaseFiles`], the copy has the base's
+//! version. The differences between the copy of a command that fixes and the workspace become edits.
 
-use super::{NoResult, Rewrite};
+use super::mounts::{MountAccess, MountedPath, Private};
+use super::{BaseFiles, NoResult, Rewrite};
 use crate::changes::{self, Needs, Selection};
 use crate::environment::Environment;
+use crate::regular_file::{self, Symlinks};
 use crate::temporary::{Purpose, Temporary};
 use crate::verdict::Edit;
+use rustix::fs::{Timespec, Timestamps, futimens};
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fs, io};
 
 /// The most bytes and files that are copied.
 const MOST_BYTES: u64 = 4 << 30;
 const MOST_FILES: usize = 200_000;
+/// The least that a file counts.
+const BLOCK: u64 = 4 << 10;
 /// New folders with these names are caches, and so are new files and folders whose names start with a dot.
 const CACHES: &[&str] = &["__pycache__", "node_modules", "target"];
+
+/// What the copy has of files that git ignores: installed packages, build output.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum IgnoredFiles<'a> {
+    /// Symlinks to the originals, which the command can read and not change.
+    Linked,
+    /// Empty folders, where the originals are to be mounted. Those that a command with these mounts may write are copied
+    /// instead: what it builds from files of the base must not be taken for what the work builds.
+    Mounted(&'a [MountedPath]),
+}
 
 /// The copy of the workspace.
 #[derive(Debug)]
 pub(super) struct WorkCopy {
     folder: Temporary,
     root: PathBuf,
+    base: Option<Arc<BaseFiles>>,
+    /// The ignored folders to be mounted.
+    ignored: Vec<PathBuf>,
+    /// The folders that no command may read.
+    private: Vec<PathBuf>,
     /// The copied files, with the state of each right after copying.
     copied: BTreeMap<String, FileState>,
     /// A file with a later state may have been written within the same clock tick.
@@ -48,8 +71,14 @@ impl FileState {
 }
 
 impl WorkCopy {
-    /// Copies the workspace `root`, which has no symlink in it.
-    pub(super) fn of(root: &Path, environment: &Environment) -> Result<Self, NoResult> {
+    /// Copies the workspace `root`, which has no symlink in it. Of `private` folders, the copy has empty ones.
+    pub(super) fn of(
+        root: &Path,
+        environment: &Environment,
+        base: Option<Arc<BaseFiles>>,
+        ignored: IgnoredFiles<'_>,
+        private: &[Private],
+    ) -> Result<Self, NoResult> {
         let failed = |why: String| NoResult::not_started(format!("the workspace cannot be copied for it: {why}"));
         let all = changes::collect(root, &Selection::All, Needs::default(), environment)
             .map_err(|error| failed(error.to_string()))?;
@@ -58,9 +87,12 @@ impl WorkCopy {
             return Err(failed(format!("it has {} files; at most {MOST_FILES} are copied", kept.len())));
         }
         let folder = Temporary::new(Purpose::Copy).map_err(|error| failed(error.to_string()))?;
-        let mut copy = Self { folder, root: root.to_owned(), copied: BTreeMap::new(), settled: i64::MIN };
+        let (root, copied) = (root.to_owned(), BTreeMap::new());
+        let private = private.iter().map(|folder| folder.path.clone()).collect();
+        let mut copy = Self { folder, root, base, ignored: Vec::new(), private, copied, settled: i64::MIN };
         let mut left = MOST_BYTES;
-        copy.folder("", &kept, &mut left).map_err(|error| failed(error.to_string()))?;
+        copy.folder("", &kept, ignored, &mut left).map_err(|error| failed(error.to_string()))?;
+        copy.restore(&mut left).map_err(|error| failed(error.to_string()))?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         copy.settled = i64::try_from(now.as_secs()).unwrap_or(i64::MAX).saturating_sub(2);
         Ok(copy)
@@ -71,7 +103,18 @@ impl WorkCopy {
         self.folder.path()
     }
 
-    fn folder(&mut self, inside: &str, kept: &BTreeSet<&str>, left: &mut u64) -> io::Result<()> {
+    /// Returns the ignored folders of the workspace that are missing in the copy, and are to be mounted.
+    pub(super) fn ignored(&self) -> &[PathBuf] {
+        &self.ignored
+    }
+
+    fn folder(
+        &mut self,
+        inside: &str,
+        kept: &BTreeSet<&str>,
+        ignored: IgnoredFiles<'_>,
+        left: &mut u64,
+    ) -> io::Result<()> {
         let (from, to) = (self.root.join(inside), self.path().join(inside));
         for entry in fs::read_dir(from)? {
             let entry = entry?;
@@ -80,22 +123,49 @@ impl WorkCopy {
             let path =
                 name.to_str().map(|name| if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") });
             let kind = entry.file_type()?;
+            let base = self.base.as_deref().map(|base| &base.paths);
             match path {
-                Some(path) if kept.contains(path.as_str()) && kind.is_symlink() => {
-                    symlink(fs::read_link(&source)?, &target)?;
+                _ if self.private.contains(&source) => fs::create_dir(&target)?,
+                // The base's version takes this place, or needs a folder here.
+                Some(path) if base.is_some_and(|base| base.contains(&path)) => {}
+                Some(path) if !kind.is_dir() && base.is_some_and(|base| has_below(base, &path)) => {}
+                Some(path) if kept.contains(path.as_str()) && (kind.is_file() || kind.is_symlink()) => {
+                    copy_file(&source, &target, left)?;
                     self.copied.insert(path, FileState::of(&target)?);
                 }
-                Some(path) if kept.contains(path.as_str()) && kind.is_file() => {
-                    let size = entry.metadata()?.len();
-                    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
-                    fs::copy(&source, &target)?;
-                    self.copied.insert(path, FileState::of(&target)?);
-                }
-                Some(path) if kind.is_dir() && has_below(kept, &path) => {
+                Some(path)
+                    if kind.is_dir() && (has_below(kept, &path) || base.is_some_and(|base| has_below(base, &path))) =>
+                {
                     fs::create_dir(&target)?;
-                    self.folder(&path, kept, left)?;
+                    self.folder(&path, kept, ignored, left)?;
                 }
-                _ => symlink(&source, &target)?,
+                _ => match ignored {
+                    IgnoredFiles::Linked => symlink(&source, &target)?,
+                    IgnoredFiles::Mounted(_) if !kind.is_dir() => copy_file(&source, &target, left)?,
+                    IgnoredFiles::Mounted(places) if is_writable(&source, places) => {
+                        copy_folder(&source, &target, left)?
+                    }
+                    IgnoredFiles::Mounted(_) => {
+                        fs::create_dir(&target)?;
+                        self.ignored.push(source);
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the base's version of files, where the copy has nothing and only folders above.
+    fn restore(&self, left: &mut u64) -> io::Result<()> {
+        let Some(base) = &self.base else { return Ok(()) };
+        for path in &base.paths {
+            let (source, target) = (base.stored.path().join(path), self.path().join(path));
+            let Ok(about) = source.symlink_metadata() else { continue };
+            fs::create_dir_all(target.parent().unwrap_or(self.path()))?;
+            match about.is_dir() {
+                // A submodule.
+                true => fs::create_dir(&target)?,
+                false => copy_file(&source, &target, left)?,
             }
         }
         Ok(())
@@ -136,6 +206,9 @@ impl WorkCopy {
             // A finding cannot name a path that is not UTF-8, and tools do not create such names by themselves.
             let Some(name) = name.to_str() else { continue };
             let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
+            if self.base.as_ref().is_some_and(|base| base.contains(&path)) {
+                continue;
+            }
             let is_new = self.root.join(&path).symlink_metadata().is_err();
             let is_cache = is_new && (name.starts_with('.') || CACHES.contains(&name));
             match entry.file_type()? {
@@ -149,9 +222,54 @@ impl WorkCopy {
     }
 }
 
-fn has_below(kept: &BTreeSet<&str>, folder: &str) -> bool {
+fn has_below<T: Borrow<str> + Ord>(paths: &BTreeSet<T>, folder: &str) -> bool {
     let start = format!("{folder}/");
-    kept.range(start.as_str()..).next().is_some_and(|path| path.starts_with(&start))
+    let from = (Bound::Included(start.as_str()), Bound::Unbounded);
+    paths.range::<str, _>(from).next().is_some_and(|path| path.borrow().starts_with(&start))
+}
+
+/// Returns whether a command with these mounts, parents first, may write to a folder or below it.
+fn is_writable(folder: &Path, places: &[MountedPath]) -> bool {
+    let nearest = places.iter().rev().find(|place| folder.starts_with(&place.path));
+    let below = places.iter().filter(|place| place.path.starts_with(folder));
+    nearest.into_iter().chain(below).any(|place| place.access == MountAccess::Write)
+}
+
+/// Copies a file with its times, which builds compare, or a symlink. Pipes, sockets and devices are left out.
+fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
+    let about = source.symlink_metadata()?;
+    if about.is_symlink() {
+        return symlink(fs::read_link(source)?, target);
+    }
+    if !about.is_file() {
+        return Ok(());
+    }
+    let mut from = regular_file::open(source, Symlinks::Refuse)?;
+    let about = from.metadata()?;
+    let size = about.len().max(BLOCK);
+    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
+    let mut to = fs::File::create_new(target)?;
+    io::copy(&mut from, &mut to)?;
+    to.set_permissions(about.permissions())?;
+    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let times = Timestamps {
+        last_access: time(about.atime(), about.atime_nsec()),
+        last_modification: time(about.mtime(), about.mtime_nsec()),
+    };
+    Ok(futimens(&to, &times)?)
+}
+
+fn copy_folder(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
+    fs::create_dir(target)?;
+    for entry in fs::read_dir(source)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), target.join(entry.file_name()));
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&source, &target, left)?,
+            false => copy_file(&source, &target, left)?,
+        }
+    }
+    Ok(())
 }
 
 /// Returns the bytes of a file, or the target of a symlink; `None` if nothing is there.

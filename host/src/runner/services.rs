@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::reads::TracedReads;
-use crate::commands::{CommandTape, Commands};
+use crate::commands::{BaseFiles, CommandTape, Commands};
 use crate::environment::Environment;
 use crate::models::{ModelTape, Models};
 use crate::plan::Plan;
@@ -21,18 +21,20 @@ pub(crate) struct Services {
 
 impl Services {
     /// Returns the commands and models of a plan. Their results are recorded on the tapes, or replayed from them. No command
-    /// may change the file `configuration`.
+    /// may change the file `configuration`, and each sees `base_files` as they are in the base commit.
     pub(crate) fn new(
         plan: &Plan,
         subject: &Subject,
         tape: Option<Arc<ModelTape>>,
         command_tape: Option<Arc<CommandTape>>,
         configuration: Option<PathBuf>,
+        base_files: Option<Arc<BaseFiles>>,
         environment: &Environment,
     ) -> Self {
         let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
         let commands = commands.with_configuration(configuration).with_environment(environment.clone());
-        let commands = commands.with_tape(command_tape).for_task(subject.submission.task.as_ref());
+        let commands =
+            commands.with_base_files(base_files).with_tape(command_tape).for_task(subject.submission.task.as_ref());
         let commands = Arc::new(commands);
         let executor = subject.submission.executor.clone();
         let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);

@@ -78,7 +78,7 @@ pub fn gate_toml() -> Value {
             "files": { "description": "The files that file checks may match, whatever their own patterns. Default: all.", "$ref": "#/$defs/globs" },
             "exclude": { "description": "Files that no file check matches.", "$ref": "#/$defs/globs" },
             "protected": {
-                "description": "Files, such as tests, whose changes need human review. In a repository, they are compared with the base commit.",
+                "description": "Files, such as tests, whose changes need human review. In a repository, they are compared with the base commit, and commands see the version of that commit.",
                 "$ref": "#/$defs/globs",
             },
             "hook": hook(),

@@ -10,7 +10,7 @@ use super::trusted::{self, PolicyComparison, PolicyStatus};
 use super::{Pinned, RunInputs, StoredInputs, blocked, blocking, new_record, notify, progress, subject};
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
-use crate::commands::CommandTape;
+use crate::commands::{BaseFiles, CommandTape};
 use crate::config::Inapplicable;
 use crate::error::Error;
 use crate::event::{EventKind, Observer};
@@ -253,7 +253,8 @@ impl Session {
         let (tape, commands) = self.tapes(tape, kept.as_ref(), plan);
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
-        let services = Services::new(plan, &subject, tape, commands, found.path.clone(), environment);
+        let base_files = self.base_files(&resolved, &changes).await?;
+        let services = Services::new(plan, &subject, tape, commands, found.path.clone(), base_files, environment);
         let observe = |event: gate::GateEvent<'_>| {
             if let Some(recorder) = &recorder {
                 recorder.observe(event);
@@ -341,6 +342,25 @@ impl Session {
         }
         emitter.run_ended(record.status);
         Ok(record)
+    }
+
+    /// Returns the files that commands see as they are in the base commit: those of the policy that the work touches.
+    async fn base_files(
+        &self,
+        resolved: &Arc<ResolvedConfig>,
+        changes: &Arc<changes::Changes>,
+    ) -> Result<Option<Arc<BaseFiles>>, Error> {
+        // A repeated run gets the results of its commands from a tape.
+        if resolved.plan.commands.is_empty() || self.request.repeat.is_some() {
+            return Ok(None);
+        }
+        let (found, changes, request) = (Arc::clone(&resolved.found), Arc::clone(changes), self.request.clone());
+        blocking(move || {
+            let (work, Request { selection, environment, .. }) = (request.work_folder()?, &request);
+            let touched = found.touched(&changes, &work, selection, environment)?;
+            Ok(found.base_files(touched, &work, environment)?.map(Arc::new))
+        })
+        .await
     }
 
     /// Returns the tapes of the run: what models and commands answer is kept with the run, and on the caller's tapes.

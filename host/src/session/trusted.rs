@@ -2,8 +2,8 @@
 //! weaken it.
 //!
 //! In a repository, gate.toml, the files that it names and the components that it names by path are read from the base
-//! commit of the change. A change that touches one of them, or a protected path, is checked by the old configuration and
-//! never passes by itself: it needs human review (`policy.touched`).
+//! commit of the change. A change that touches one of them, or a protected path, is checked by the old configuration, with
+//! commands that see the old files, and never passes by itself: it needs human review (`policy.touched`).
 //!
 //! If the base commit has no gate.toml for the folder, or if there is no base commit or no repository, the configuration of
 //! the working tree is used. For the first commit of a repository, that is the configuration in the commit.
@@ -11,6 +11,7 @@
 use super::Request;
 use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
 use crate::changes::{self, Changes, SameFiles, Selection, StoredFiles, WorkFolder};
+use crate::commands::BaseFiles;
 use crate::config::{self, Config, FileSet};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
@@ -329,6 +330,22 @@ impl FoundPolicy {
         };
         let root = WorkFolder { folder: work.project().to_owned(), root: work.root.clone() };
         Ok(touched(&changes::collect_at(&root, &selection, changes::Needs::default(), environment, None)?))
+    }
+}
+
+impl FoundPolicy {
+    /// Returns the touched paths of the policy as they are in the trusted commit, which is what commands see.
+    pub(super) fn base_files(
+        &self,
+        touched: Vec<String>,
+        work: &WorkFolder,
+        environment: &Environment,
+    ) -> Result<Option<BaseFiles>, Error> {
+        let Some(trusted) = self.trusted.as_ref().filter(|_| !touched.is_empty()) else { return Ok(None) };
+        let paths: BTreeSet<String> = touched.into_iter().collect();
+        let wanted = paths.iter().map(String::as_str).collect();
+        let stored = changes::stored(work.project(), &trusted.commit, &wanted, environment)?;
+        Ok(Some(BaseFiles::new(paths, stored)))
     }
 }
 

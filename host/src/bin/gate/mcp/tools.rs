@@ -2,7 +2,6 @@
 
 use super::McpServer;
 use crate::error::Error;
-use crate::setup;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::ledger::{EntryKind, Filter, Ledger as _, Project, SqliteLedger};
@@ -11,17 +10,17 @@ use gatehost::runtime::BUNDLED;
 use gatehost::session::{LedgerUse, Request, Unread};
 use gatehost::submission::{Claim, Executor, Submission};
 use gatehost::verdict::Status;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use tokio::sync::oneshot;
+use std::path::{Path, PathBuf};
 
 /// The most findings of one answer.
 const MAX_FINDINGS: usize = 100;
 
-/// Returns all tools for `tools/list`.
-pub(super) fn list() -> Value {
+/// Returns all tools.
+pub(super) fn list() -> Vec<Tool> {
     let text = |what: &str| json!({ "type": "string", "description": what });
     let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let subject = json!({
@@ -59,45 +58,41 @@ pub(super) fn list() -> Value {
         json!({ "verdict": verdict, "fixes": { "type": "array", "items": { "type": "object" } } }),
         &["verdict", "fixes"],
     );
-    json!([
+    vec![
         tool(
             "verify",
             "Run a gate on the work. Only the verdict `pass` is a pass.",
-            &object(subject.clone(), &[]),
-            &verified
+            object(subject.clone(), &[]),
+            verified,
         ),
         tool(
             "explain",
             "Explain the code of a finding, and how to fix it.",
-            &object(
+            object(
                 json!({ "code": text("The code of a finding."), "verifier": text("The verifier that reported it.") }),
-                &["code"]
+                &["code"],
             ),
-            &rules
+            rules,
         ),
         tool(
             "status",
             "Show the last runs of this project.",
-            &object(json!({ "count": { "type": "integer", "minimum": 1, "maximum": 50 } }), &[]),
-            &runs
+            object(json!({ "count": { "type": "integer", "minimum": 1, "maximum": 50 } }), &[]),
+            runs,
         ),
         tool(
             "fix",
             "Run a gate, and list the fixes that verifiers offer. Nothing is changed.",
-            &object(subject, &[]),
-            &fixes
+            object(subject, &[]),
+            fixes,
         ),
-    ])
+    ]
 }
 
-fn tool(name: &str, description: &str, input: &Value, output: &Value) -> Value {
-    json!({
-        "name": name,
-        "description": description,
-        "inputSchema": input,
-        "outputSchema": output,
-        "annotations": { "readOnlyHint": true, "openWorldHint": false },
-    })
+fn tool(name: &'static str, description: &'static str, input: Value, output: Value) -> Tool {
+    Tool::new(name, description, rmcp::model::object(input))
+        .with_raw_output_schema(rmcp::model::object(output).into())
+        .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
 }
 
 #[derive(Deserialize)]
@@ -123,29 +118,36 @@ struct CountArguments {
 }
 
 /// Runs a tool; `None` if there is no such tool, an error if it failed.
-pub(super) fn call(
-    server: &McpServer<'_>,
-    name: &str,
-    arguments: Value,
-    cancelled: oneshot::Receiver<()>,
-) -> Option<Result<Value, String>> {
+pub(super) async fn call(server: &McpServer, name: &str, arguments: JsonObject) -> Option<Result<Value, String>> {
     Some(match name {
-        "verify" => read(arguments).and_then(|subject| run(server, subject, cancelled)).map(|record| verified(&record)),
-        "explain" => read(arguments).map(|asked| explained(&asked)),
+        "verify" => run(server, arguments).await.map(|record| verified(&record)),
+        "explain" => blocking(arguments, |asked: ExplainCall| Ok(explained(&asked))).await,
         "status" => {
-            read(arguments).and_then(|asked: CountArguments| status(server, asked.count.unwrap_or(5).clamp(1, 50)))
+            let directory = server.directory.clone();
+            let count = |asked: CountArguments| asked.count.unwrap_or(5).clamp(1, 50);
+            blocking(arguments, move |asked| status(&directory, count(asked))).await
         }
-        "fix" => read(arguments).and_then(|subject| run(server, subject, cancelled)).map(|record| fixes(&record)),
+        "fix" => run(server, arguments).await.map(|record| fixes(&record)),
         _ => return None,
     })
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
-    serde_json::from_value(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
+fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, String> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| format!("the arguments do not fit: {error}"))
 }
 
-fn run(server: &McpServer<'_>, subject: SubjectArguments, cancelled: oneshot::Receiver<()>) -> Result<Record, String> {
-    let mut request = Request::new(&server.global.directory, Environment::of_process());
+/// Answers on a thread where blocking is allowed.
+async fn blocking<T: DeserializeOwned + Send + 'static>(
+    arguments: JsonObject,
+    answer: impl FnOnce(T) -> Result<Value, String> + Send + 'static,
+) -> Result<Value, String> {
+    let asked = read(arguments)?;
+    tokio::task::spawn_blocking(move || answer(asked)).await.map_err(|error| error.to_string())?
+}
+
+async fn run(server: &McpServer, arguments: JsonObject) -> Result<Record, String> {
+    let subject: SubjectArguments = read(arguments)?;
+    let mut request = Request::new(&server.directory, Environment::of_process());
     request.gate = subject.gate;
     request.selection = match (subject.files, subject.since) {
         (Some(_), Some(_)) => return Err("`files` and `since` exclude each other".to_owned()),
@@ -158,13 +160,7 @@ fn run(server: &McpServer<'_>, subject: SubjectArguments, cancelled: oneshot::Re
     request.submission = Submission { claim, executor, ..Submission::default() };
     request.unread = Unread::Ignore;
     request.ledger = LedgerUse::StateFolder;
-    let run = async {
-        tokio::select! {
-            record = server.host.run(request, ()) => Ok(Some(record?)),
-            Ok(()) = cancelled => Ok(None),
-        }
-    };
-    setup::wait(run).map_err(|error| error_text(&error))?.ok_or_else(|| "the call was cancelled".to_owned())
+    server.host.run(request, ()).await.map_err(|error| error_text(&error))
 }
 
 fn error_text(error: &Error) -> String {
@@ -240,13 +236,13 @@ fn explained(asked: &ExplainCall) -> Value {
     json!({ "rules": rules })
 }
 
-fn status(server: &McpServer<'_>, count: u32) -> Result<Value, String> {
+fn status(directory: &Path, count: u32) -> Result<Value, String> {
     let broken = |error: &dyn std::fmt::Display| format!("the ledger cannot be read: {error}");
     let folder = Environment::of_process().state_folder();
     let ledger =
         folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose().map_err(|error| broken(&error))?;
     let Some(ledger) = ledger.flatten() else { return Ok(json!({ "runs": [] })) };
-    let project = Project::of(&server.global.directory, &Environment::of_process()).map_err(|error| broken(&error))?;
+    let project = Project::of(directory, &Environment::of_process()).map_err(|error| broken(&error))?;
     let filter = Filter { last: Some(count), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
     let entries = ledger.entries(&filter).map_err(|error| broken(&error))?;
     let run = |entry: &gatehost::ledger::Entry| json!({ "run": entry.labels.run, "gate": entry.labels.gate, "status": entry.labels.status, "at": entry.at });
