@@ -489,7 +489,8 @@ fn is_system(path: &Path, home: Option<&Path>) -> bool {
 
 /// Returns whether a path is known to contain credentials.
 fn is_credential(path: &Path, home: Option<&Path>) -> bool {
-    home.is_some_and(|home| CREDENTIALS.iter().any(|credential| path == home.join(credential)))
+    let in_home = home.and_then(|home| path.strip_prefix(home).ok());
+    in_home.is_some_and(|path| CREDENTIALS.iter().any(|credential| path == Path::new(credential)))
         || (path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))
             && !is_code(path))
 }
