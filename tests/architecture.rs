@@ -103,6 +103,18 @@ fn modules_know_only_what_is_before_them() {
 }
 
 #[test]
+fn the_guide_lists_every_module_in_this_order() {
+    let guide = fs::read_to_string(sources().join("../docs/architecture.md")).expect("the guide");
+    let start = guide.find("| module |").expect("a table");
+    let table = &guide[start..start + guide[start..].find("\n\n").expect("its end")];
+    let rows = table.lines().skip(2).filter_map(|row| row.split('|').nth(1));
+    let name = Regex::new(r"`(\w+)`").expect("a pattern");
+    let listed: Vec<&str> =
+        rows.flat_map(|cell| name.captures_iter(cell)).map(|found| found.get(1).expect("a name").as_str()).collect();
+    assert_eq!(listed, PIPELINE);
+}
+
+#[test]
 fn only_the_runtime_touches_the_engine() {
     for (module, file) in library() {
         let text = fs::read_to_string(&file).expect("text");

@@ -3,10 +3,11 @@
 //! Package managers and virtual environments put folders of the workspace first in `PATH` (`node_modules/.bin`,
 //! `.venv/bin`). A program that `gate` itself depends on must not come from there.
 
+use crate::regular_file::{self, Symlinks};
 use rustix::process::geteuid;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -68,10 +69,8 @@ fn folders_of_author(work: &Path) -> Vec<PathBuf> {
 
 /// Returns the content of a small file.
 fn text(path: &Path) -> Option<String> {
-    // Not a pipe, which would block.
-    path.symlink_metadata().ok().filter(Metadata::is_file)?;
     let mut text = String::new();
-    File::open(path).ok()?.take(16 << 10).read_to_string(&mut text).ok()?;
+    regular_file::open(path, Symlinks::Refuse).ok()?.take(16 << 10).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

@@ -3,10 +3,10 @@
 //! The host writes the transcript while it runs. It may lag, and its format is not guaranteed. So unknown lines are
 //! skipped.
 
+use crate::regular_file::{self, Symlinks};
 use crate::submission::ToolCall;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -27,11 +27,9 @@ pub(super) struct TranscriptSummary {
 
 /// Reads a transcript. One that cannot be read is empty.
 pub(super) fn read(path: &Path) -> TranscriptSummary {
-    // A pipe would never end.
-    let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
-    match File::open(path) {
-        Ok(file) if regular => parse(BufReader::new(file.take(MAX_BYTES))),
-        _ => TranscriptSummary::default(),
+    match regular_file::open(path, Symlinks::Follow) {
+        Ok(file) => parse(BufReader::new(file.take(MAX_BYTES))),
+        Err(_) => TranscriptSummary::default(),
     }
 }
 
@@ -196,6 +194,14 @@ fn end(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).expect("a pipe");
+        assert!(read(&pipe).tool_calls.is_empty());
+    }
 
     #[test]
     fn tool_calls_of_both_kinds_are_read_and_noise_is_passed_over() {

@@ -8,9 +8,9 @@ use crate::changes::{self, Changes, Needs, Selection};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
+use crate::regular_file::{self, Symlinks};
 use crate::submission::ChangeKind;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -111,10 +111,10 @@ fn content(path: &Path) -> Content {
     if about.is_symlink() {
         return Some(blake3::hash(std::fs::read_link(path).ok()?.as_os_str().as_encoded_bytes()));
     }
-    if !about.is_file() || about.len() > MAX_READ {
+    if about.len() > MAX_READ {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MAX_READ).read_to_end(&mut bytes).ok()?;
+    regular_file::open(path, Symlinks::Refuse).ok()?.take(MAX_READ).read_to_end(&mut bytes).ok()?;
     Some(blake3::hash(&bytes))
 }

@@ -20,6 +20,7 @@ use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::regular_file::{self, Symlinks};
 use crate::text::clean_line;
 use crate::verdict::{Category, Finding, Level, Place, Status, Verdict};
+use crate::workspace::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -174,8 +175,10 @@ pub(super) fn find(work: WorkFolder, name: &str, environment: &Environment) -> R
     let folders = folders_of(&paths);
     let wanted = paths.union(&folders).map(String::as_str).collect();
     let stored = changes::stored(root, stored.commit(), &wanted, environment)?;
+    let files = Workspace::open(stored.path())
+        .map_err(|error| Error::host("cannot open the files of the configuration").because(error))?;
     for path in std::mem::take(&mut paths) {
-        let through = through_links(stored.path(), &path);
+        let through = files.trail(&path);
         // What is behind a symlink is written nowhere: the link may lead out of the folder.
         if through.iter().eq([&path]) {
             add_new(&root.join(&path), &stored.path().join(&path)).map_err(|error| {
@@ -209,32 +212,6 @@ fn add_new(work: &Path, stored: &Path) -> std::io::Result<()> {
 fn folders_of(paths: &BTreeSet<String>) -> BTreeSet<String> {
     let above = |path: &String| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
     paths.iter().flat_map(above).collect()
-}
-
-/// Returns every symlink that a path in `root` leads through, and the path that it leads to. A symlink out of `root` leads
-/// nowhere.
-fn through_links(root: &Path, path: &str) -> BTreeSet<String> {
-    let (mut through, mut here) = (BTreeSet::new(), Vec::new());
-    let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
-    while let Some(part) = rest.pop() {
-        match part.as_str() {
-            "" | "." => continue,
-            ".." if here.pop().is_some() => continue,
-            ".." => return through,
-            _ => here.push(part),
-        }
-        if let Ok(target) = std::fs::read_link(root.join(here.join("/"))) {
-            // One that was met before leads in a circle.
-            let is_new = through.insert(here.join("/"));
-            let Some(target) = target.to_str().filter(|target| is_new && !target.starts_with('/')) else {
-                return through;
-            };
-            here.pop();
-            rest.extend(target.split('/').rev().map(str::to_owned));
-        }
-    }
-    through.insert(here.join("/"));
-    through
 }
 
 /// Returns the files that a configuration names: texts of settings, documents for reviewers, and components.
@@ -402,28 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn symlinks_on_the_way_to_a_file_belong_to_the_policy() {
-        use std::os::unix::fs::symlink;
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path();
-        std::fs::create_dir_all(root.join("real/deep")).expect("made");
-        std::fs::write(root.join("real/deep/p.md"), "").expect("written");
-        for (target, link) in
-            [("real", "docs"), ("../real/deep", "real/again"), ("b", "a"), ("a", "b"), ("/etc", "out"), ("../..", "up")]
-        {
-            symlink(target, root.join(link)).expect("linked");
-        }
-        for (path, expected) in [
-            ("real/deep/p.md", &["real/deep/p.md"][..]),
-            ("none.md", &["none.md"]),
-            ("docs/deep/p.md", &["docs", "real/deep/p.md"]),
-            ("docs/again/p.md", &["docs", "real/again", "real/deep/p.md"]),
-            ("a/p.md", &["a", "b"]),
-            ("out/passwd", &["out"]),
-            ("up/x", &["up"]),
-        ] {
-            assert!(through_links(root, path).iter().eq(expected.iter()), "{path}: {:?}", through_links(root, path));
-        }
+    fn folders_are_those_above_the_files() {
         let paths = BTreeSet::from(["gate.toml".to_owned(), "a/b/c.md".to_owned()]);
         assert!(folders_of(&paths).iter().eq(["a", "a/b"].iter()));
     }

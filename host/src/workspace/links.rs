@@ -3,6 +3,7 @@
 use super::{FileKind, Workspace, WorkspaceError, parts};
 use crate::text::clean_line;
 use rustix::fs::readlinkat;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::os::fd::AsFd;
 
@@ -46,60 +47,108 @@ impl Workspace {
     ///
     /// An absolute symlink leads out of the workspace, wherever the workspace is today.
     pub fn follow(&self, path: &str) -> Result<String, WorkspaceError> {
-        let mut ahead: Vec<String> = parts(path)?.into_iter().rev().map(str::to_owned).collect();
-        let mut reached: Vec<String> = Vec::new();
-        let mut links = Vec::new();
-        while let Some(part) = ahead.pop() {
-            match self.step(&mut reached, part, &ahead) {
-                Ok(None) => {}
-                Ok(Some(_)) if links.len() == MAX_LINKS => return Err(bad_link(BadLink::Circle, &links)),
-                Ok(Some(target)) => {
-                    // Added before it is checked, so that the message can name it.
-                    links.push(target);
-                    let target = links.last().map(String::as_str).unwrap_or_default();
-                    if target.starts_with('/') {
-                        return Err(bad_link(BadLink::Outside, &links));
-                    }
-                    ahead.extend(target.split('/').rev().map(str::to_owned));
-                }
-                Err(WorkspaceError::BadPath) => return Err(bad_link(BadLink::Outside, &links)),
-                Err(WorkspaceError::NotFound) => return Err(bad_link(BadLink::Nowhere, &links)),
-                Err(other) => return Err(other),
-            }
-        }
-        Ok(reached.join("/"))
+        let mut walk = LinkWalk::new(path)?;
+        self.walk(&mut walk).map_err(|error| match error {
+            WorkspaceError::BadPath => bad_link(BadLink::Outside, &walk.links),
+            WorkspaceError::NotFound => bad_link(BadLink::Nowhere, &walk.links),
+            other => other,
+        })?;
+        Ok(walk.reached.join("/"))
     }
 
-    /// Goes one part further. At a symlink, stays and returns its target.
-    fn step(
-        &self,
-        reached: &mut Vec<String>,
-        part: String,
-        ahead: &[String],
-    ) -> Result<Option<String>, WorkspaceError> {
-        match part.as_str() {
-            "" | "." => return Ok(None),
-            // The parts so far are not symlinks, so `..` is the parent folder.
-            ".." => return reached.pop().map(|_| None).ok_or(WorkspaceError::BadPath),
-            _ => reached.push(part),
-        }
-        match self.stat(&reached.join("/"))?.kind {
-            FileKind::Directory => Ok(None),
-            FileKind::Link => {
-                let target = self.link_target(&reached.join("/"));
-                reached.pop();
-                target.map(Some)
+    /// Returns every symlink that a path leads through, and the path that it leads to, which need not exist. A path that leads
+    /// out of the workspace or in a circle leads to nothing.
+    pub(crate) fn trail(&self, path: &str) -> BTreeSet<String> {
+        let Ok(mut walk) = LinkWalk::new(path) else { return BTreeSet::new() };
+        let end = match self.walk(&mut walk) {
+            Ok(()) => Some(walk.reached.join("/")),
+            Err(WorkspaceError::NotFound) => walk.end(),
+            Err(_) => None,
+        };
+        walk.links.into_iter().map(|link| link.path).chain(end).collect()
+    }
+
+    /// Walks a path part by part, and continues at the target of every symlink.
+    fn walk(&self, walk: &mut LinkWalk) -> Result<(), WorkspaceError> {
+        while let Some(part) = walk.ahead.pop() {
+            if !walk.step(part)? {
+                continue;
             }
-            FileKind::File | FileKind::Other if ahead.is_empty() => Ok(None),
-            FileKind::File | FileKind::Other => Err(WorkspaceError::NotFound),
+            let here = walk.reached.join("/");
+            match self.stat(&here)?.kind {
+                FileKind::Link if walk.links.len() == MAX_LINKS => return Err(bad_link(BadLink::Circle, &walk.links)),
+                FileKind::Link => {
+                    // Added before its target is checked, so that the caller knows it in any case.
+                    walk.links.push(Symlink { path: here.clone(), target: None });
+                    let target = self.link_target(&here)?;
+                    walk.reached.pop();
+                    walk.ahead.extend(target.split('/').rev().map(str::to_owned));
+                    let is_absolute = target.starts_with('/');
+                    if let Some(link) = walk.links.last_mut() {
+                        link.target = Some(target);
+                    }
+                    if is_absolute {
+                        return Err(WorkspaceError::BadPath);
+                    }
+                }
+                FileKind::Directory => {}
+                FileKind::File | FileKind::Other if walk.ahead.is_empty() => {}
+                FileKind::File | FileKind::Other => return Err(WorkspaceError::NotFound),
+            }
         }
+        Ok(())
+    }
+}
+
+/// A symlink on the way.
+struct Symlink {
+    /// Its path, without symlinks above it.
+    path: String,
+    /// Its target, once it was read.
+    target: Option<String>,
+}
+
+/// How far a path was walked.
+struct LinkWalk {
+    /// The parts that are left, the next one last.
+    ahead: Vec<String>,
+    /// The parts so far, none of which is a symlink.
+    reached: Vec<String>,
+    links: Vec<Symlink>,
+}
+
+impl LinkWalk {
+    fn new(path: &str) -> Result<Self, WorkspaceError> {
+        let ahead = parts(path)?.into_iter().rev().map(str::to_owned).collect();
+        Ok(Self { ahead, reached: Vec::new(), links: Vec::new() })
+    }
+
+    /// Goes one part further, and returns whether that is a new name.
+    fn step(&mut self, part: String) -> Result<bool, WorkspaceError> {
+        match part.as_str() {
+            "" | "." => Ok(false),
+            // The parts so far are not symlinks, so `..` is the parent folder.
+            ".." => self.reached.pop().map(|_| false).ok_or(WorkspaceError::BadPath),
+            _ => {
+                self.reached.push(part);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Returns where the rest of the path leads if nothing of it exists.
+    fn end(&mut self) -> Option<String> {
+        while let Some(part) = self.ahead.pop() {
+            self.step(part).ok()?;
+        }
+        Some(self.reached.join("/"))
     }
 }
 
 /// Returns an error with the target of the first symlink, which the caller named. Without a symlink, the path itself is
 /// wrong.
-fn bad_link(how: BadLink, links: &[String]) -> WorkspaceError {
-    match links.first() {
+fn bad_link(how: BadLink, links: &[Symlink]) -> WorkspaceError {
+    match links.first().and_then(|link| link.target.as_deref()) {
         Some(target) => WorkspaceError::BadLink { target: clean_line(target, 200), how },
         None if how == BadLink::Outside => WorkspaceError::BadPath,
         None => WorkspaceError::NotFound,
@@ -161,6 +210,32 @@ mod tests {
         ] {
             let found = work.follow(path).map_err(|error| error.to_string());
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_symlink_on_the_way_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir_all(root.join("real/deep")).expect("made");
+        fs::write(root.join("real/deep/p.md"), "").expect("written");
+        for (target, link) in
+            [("real", "docs"), ("../real/deep", "real/again"), ("b", "a"), ("a", "b"), ("/etc", "out"), ("../..", "up")]
+        {
+            symlink(target, root.join(link)).expect("linked");
+        }
+        let work = Workspace::open(root).expect("a workspace");
+        for (path, expected) in [
+            ("real/deep/p.md", &["real/deep/p.md"][..]),
+            ("none.md", &["none.md"]),
+            ("docs/none/p.md", &["docs", "real/none/p.md"]),
+            ("docs/deep/p.md", &["docs", "real/deep/p.md"]),
+            ("docs/again/p.md", &["docs", "real/again", "real/deep/p.md"]),
+            ("a/p.md", &["a", "b"]),
+            ("out/passwd", &["out"]),
+            ("up/x", &["up"]),
+        ] {
+            assert!(work.trail(path).iter().eq(expected.iter()), "{path}: {:?}", work.trail(path));
         }
     }
 }

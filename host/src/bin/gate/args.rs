@@ -120,7 +120,7 @@ pub(crate) enum Command {
     Explain(crate::explain::ExplainArgs),
     /// Show statistics over the runs of this project
     Stats(crate::stats::StatsArgs),
-    /// Answer an escalation
+    /// Answer an escalation, or continue an interrupted loop
     Resume(crate::resume::ResumeArgs),
     /// Record a person's decision to let a task through without a pass
     Skip(crate::skip::SkipArgs),

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The ledger is in $GATE_STATE_DIR, else in `gatehost` under $XDG_STATE_HOME or ~/.local/state. Keep what `--head` prints \
-somewhere else: against it, `--verify` names entries that were cut off at the end.
+The ledger is in $GATE_STATE_DIR, else in `gatehost` under $XDG_STATE_HOME or ~/.local/state. Store the output of \
+`--head` elsewhere: with it, `--verify --anchor` also names entries that were removed at the end.
 
 Examples:
   gate log                            the last entries of this project

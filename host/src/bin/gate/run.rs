@@ -15,10 +15,11 @@ use gatehost::event::{Event, EventKind, Observer};
 use gatehost::record::PolicyRecord;
 use gatehost::report::Format as ReportFormat;
 use gatehost::session::{Checks, LedgerUse, Policy, Request, Unread};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -256,7 +257,7 @@ pub(crate) struct EventsWriter(Mutex<(Box<dyn Write + Send>, io::Result<()>)>);
 
 impl EventsWriter {
     fn write(&self, event: &Event) {
-        let (out, written) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (out, written) = &mut *self.0.lock();
         if written.is_ok() {
             let line = serde_json::to_string(event).map_err(io::Error::from);
             *written = line.and_then(|line| writeln!(out, "{line}"));
@@ -265,7 +266,7 @@ impl EventsWriter {
 
     /// Returns whether all events were written. Whoever asked for them must not take a part for the whole.
     pub(crate) fn written(&self) -> Result<(), Error> {
-        let (_, written) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, written) = &mut *self.0.lock();
         Ok(std::mem::replace(written, Ok(()))?)
     }
 }

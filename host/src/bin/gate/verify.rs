@@ -21,7 +21,7 @@ use tempfile::TempDir;
 #[command(after_help = "\
 Looks up the uncommitted changes; without any, the last commit. The exit code is 0 only if a \
 run of the same gate passed the same change on the same base, and the chain of the ledger is intact. `gate log --verify` \
-reads every content besides.
+also reads the content of every entry.
 
 Examples:
   gate verify                     may this be committed?
