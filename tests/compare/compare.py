@@ -176,7 +176,9 @@ def main():
             changed.parent.mkdir(parents=True, exist_ok=True)
             changed.write_text("[2]\n")
             git(made["changed"], "add", "-A")
-            commands = {"gate": [gate, "run"], "git status": ["git", "status", "--porcelain"]}
+            # `--staged` is what the hook of git runs. Like prek, it does not look at the working tree.
+            commands = {"gate": [gate, "run"], "gate --staged": [gate, "run", "--staged"],
+                        "git status": ["git", "status", "--porcelain"]}
             if tool["prek"]:
                 commands["prek"] = [tool["prek"], "run"]
             compare("one changed file among 10,000", made["changed"], environment, commands, options.rounds)
