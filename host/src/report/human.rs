@@ -219,9 +219,8 @@ fn model_use(used: &ModelUse) -> String {
 /// Returns the text after a member's name.
 fn detail(node: &Node, verbose: bool) -> String {
     let mut parts = Vec::new();
-    match (node.files.as_ref().map(Vec::len), node.outcome) {
-        (Some(files), Outcome::Pass) => parts.push(count(files, "file")),
-        _ => {}
+    if let (Some(files), Outcome::Pass) = (&node.files, node.outcome) {
+        parts.push(count(files.len(), "file"));
     }
     if verbose && node.started.is_some() {
         parts.push(duration(node.duration));
