@@ -71,8 +71,7 @@ fn have_target() {
     if Path::new(String::from_utf8(folder.stdout).unwrap().trim()).exists() {
         return;
     }
-    // No warning of cargo: it would be repeated at every build from now on.
-    eprintln!("the Rust target {TARGET} is missing; running `rustup target add {TARGET}`");
+    // Without a warning of cargo, which would be repeated at every build from now on.
     let added = Command::new("rustup").args(["target", "add", TARGET]).status();
     assert!(
         added.as_ref().is_ok_and(std::process::ExitStatus::success),

@@ -8,7 +8,7 @@ mod round;
 pub(crate) use round::Round;
 
 use crate::outcome::{Node, NodeKind, Outcome};
-use crate::text::clean_line;
+use crate::text::{clean_line, count};
 use crate::verdict::{Class, Finding, Fix, Verdict};
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     let mut room = MAX_CHARS - chars(&text) - chars(end) - 1 - counted;
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
-        let last = format!("({rest} more lines are left out.)\n");
+        let last = format!("({} left out.)\n", count(rest, "more line"));
         // Room for the line that says how much is left out.
         let reserve = if rest > 1 { chars(&last) } else { 0 };
         if chars(line) + 1 + reserve > room {
@@ -189,7 +189,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
     }
     let omitted = findings.len().saturating_sub(MAX_FINDINGS) as u64 + verdict.findings_omitted;
     if omitted > 0 {
-        lines.push(format!("  and {omitted} more findings"));
+        lines.push(format!("  and {}", count(omitted, "more finding")));
     }
     for command in node.commands_to_quote() {
         lines.push(format!("  it printed: {}", tail(&command.output)));
@@ -218,7 +218,7 @@ fn fix(fix: &Fix) -> String {
     };
     let edits: Vec<String> = fix.edits.iter().take(MAX_EDITS).map(edit).collect();
     let more = fix.edits.len().saturating_sub(MAX_EDITS);
-    let more = if more > 0 { format!("; and {more} more edits") } else { String::new() };
+    let more = if more > 0 { format!("; and {}", count(more, "more edit")) } else { String::new() };
     format!("    fix: {}: {}{more}", quote(&fix.description), edits.join("; "))
 }
 
@@ -313,10 +313,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[3].contains("z-new:1") && lines[3].ends_with("(new)"), "{text}");
         assert!(lines[4].contains("old050:1") && lines[4].ends_with("(still there since attempt 1)"), "{text}");
-        assert!(
-            text.contains("more lines are left out") && text.contains("- resolved since attempt 1: 50\n"),
-            "{text}"
-        );
+        assert!(text.contains("more lines left out.)") && text.contains("- resolved since attempt 1: 50\n"), "{text}");
     }
 
     #[test]

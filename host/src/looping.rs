@@ -1,8 +1,8 @@
 //! The loop: runs an executor, checks its work, sends it back with feedback, and ends in a named state.
 //!
 //! Everything that decides is fixed before the executor runs for the first time: the base commit, the configuration, and
-//! the bytes of the verifiers ([`Pinned`](crate::session::Pinned)). Every attempt is checked as the whole difference from that commit: later
-//! commits, staged, unstaged and untracked files, and changes from before the loop.
+//! the bytes of the verifiers ([`Pinned`](crate::session::Pinned)). Every attempt is checked as the whole difference from
+//! that commit: later commits, staged, unstaged and untracked files, and changes from before the loop.
 //!
 //! An executor does not run in a sandbox. It keeps its terminal and its network, and everything that it started is killed
 //! before its work is checked. An executor that does not exit with code 0 has failed, whatever it left behind.

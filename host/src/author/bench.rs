@@ -58,7 +58,8 @@ pub struct Measured {
 const TIME: Duration = Duration::from_secs(1);
 const ROUNDS: (usize, usize) = (20, 1_000);
 
-/// Measures all cases. `other` is another build to compare with, and `counting` is the same verifier in a runtime that counts instructions.
+/// Measures all cases. `other` is another build to compare with, and `counting` is the same verifier in a runtime that counts
+/// instructions.
 pub async fn measure(
     trial: &Trial,
     counting: &Trial,

@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::plan::Shape;
 use crate::runtime::LogLevel;
 use crate::settings;
-use crate::text::clean_line;
+use crate::text::{clean_line, count};
 use crate::verdict::{ErrorKind, Failure};
 use rules::Undeclared;
 use serde::Serialize;
@@ -195,7 +195,7 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
     let prints = if printed == 0 {
         "prints nothing".to_owned()
     } else {
-        format!("note: it printed {printed} lines, which became log lines; use `log` instead")
+        format!("note: it printed {}, which became log lines; use `log` instead", count(printed, "line"))
     };
     vec![
         Promise::of(

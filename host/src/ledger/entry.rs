@@ -197,7 +197,7 @@ pub struct NewEntry {
 }
 
 impl NewEntry {
-    /// Creates an entry with this body; [`body`] has the usual ones.
+    /// Creates an entry with this body; [`super::body`] has the usual ones.
     pub fn new(kind: EntryKind, labels: Labels, body: &impl Serialize) -> Result<Self, LedgerError> {
         let body = serde_json::to_vec(body).map_err(|error| LedgerError::Unwritable(error.to_string()))?;
         Ok(Self { kind, labels, body })

@@ -7,7 +7,7 @@ use super::counts;
 use crate::outcome::{ModelUse, Node, NodeKind, Outcome, SkipReason};
 use crate::record::{Mark, Record};
 use crate::submission::CommandEvidence;
-use crate::text::{clean_line, paint};
+use crate::text::{clean_line, count, paint};
 use crate::verdict::{Failure, Finding, Level, Status};
 use anstyle::AnsiColor;
 use std::io::{self, Write};
@@ -99,7 +99,7 @@ impl Lines<'_> {
         let rest = verdict.findings.len().saturating_sub(most) as u64 + verdict.findings_omitted;
         if rest > 0 {
             let how = if verdict.findings_omitted == 0 { " (all of them with -v)" } else { "" };
-            writeln!(self.out, "    … and {rest} more findings{how}")?;
+            writeln!(self.out, "    … and {}{how}", count(rest, "more finding"))?;
         }
         for command in node.commands_to_quote() {
             let lines: Vec<&str> = command.output.trim_end().lines().collect();
@@ -154,7 +154,7 @@ impl Lines<'_> {
         let counts: Vec<String> =
             counts(record).iter().map(|(outcome, count)| format!("{count} {}", plural(*outcome))).collect();
         let counts = if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") };
-        let files = if record.files == 1 { "1 file".to_owned() } else { format!("{} files", record.files) };
+        let files = count(record.files, "file");
         let time = duration(record.duration);
         let nothing = if gate.nothing_to_check { ", nothing to check" } else { "" };
         writeln!(self.out, "gate {}: {word}{nothing} ({counts}; {files}; {time})", gate.name)?;
@@ -219,10 +219,8 @@ fn model_use(used: &ModelUse) -> String {
 /// Returns the text after a member's name.
 fn detail(node: &Node, verbose: bool) -> String {
     let mut parts = Vec::new();
-    match (node.files.as_ref().map(Vec::len), node.outcome) {
-        (Some(1), Outcome::Pass) => parts.push("1 file".to_owned()),
-        (Some(files), Outcome::Pass) => parts.push(format!("{files} files")),
-        _ => {}
+    if let (Some(files), Outcome::Pass) = (&node.files, node.outcome) {
+        parts.push(count(files.len(), "file"));
     }
     if verbose && node.started.is_some() {
         parts.push(duration(node.duration));

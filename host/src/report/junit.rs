@@ -91,7 +91,7 @@ fn details(case: &Member<'_>) -> String {
     let mut lines: Vec<String> = lines.collect();
     let omitted = case.node.verdict.as_ref().map_or(0, |verdict| verdict.findings_omitted);
     if omitted > 0 {
-        lines.push(format!("and {omitted} more findings"));
+        lines.push(format!("and {}", crate::text::count(omitted, "more finding")));
     }
     lines.join("\n")
 }

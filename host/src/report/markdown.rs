@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 500;
 /// Writes the report.
 pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     writeln!(out, "### gate {}: {}\n", code(&record.gate.name), record.status)?;
-    let files = if record.files == 1 { "1 file".to_owned() } else { format!("{} files", record.files) };
+    let files = crate::text::count(record.files, "file");
     writeln!(out, "{}; {files}; {} ms.", counted(record), record.duration.as_millis())?;
     if !record.gate.reason.is_empty() {
         writeln!(out, "{}", code(&record.gate.reason))?;
@@ -63,7 +63,7 @@ pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         members.iter().filter_map(|member| member.node.verdict.as_ref()).map(|v| v.findings_omitted).sum();
     let rest = listed.len().saturating_sub(MAX_FINDINGS) as u64 + omitted;
     if rest > 0 {
-        writeln!(out, "\nand {rest} more findings.")?;
+        writeln!(out, "\nand {}.", crate::text::count(rest, "more finding"))?;
     }
     Ok(())
 }

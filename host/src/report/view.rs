@@ -57,7 +57,7 @@ impl<'r> Member<'r> {
         }
         if parts.is_empty() {
             let many = self.findings().count();
-            let findings = if many == 1 { "1 finding".to_owned() } else { format!("{many} findings") };
+            let findings = crate::text::count(many, "finding");
             parts.push(if many == 0 { self.node.outcome.as_str().to_owned() } else { findings });
         }
         parts.join("; ")
