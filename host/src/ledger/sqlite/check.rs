@@ -139,7 +139,7 @@ fn walk(connection: &Connection, tail: &ChainEnds, damages: &mut Vec<Damage>) ->
     let orphans = "SELECT count(*) FROM body WHERE seq NOT IN (SELECT seq FROM entry)";
     let orphans: i64 = connection.query_row(orphans, [], |row| row.get(0))?;
     if orphans > 0 {
-        let message = format!("{orphans} contents belong to no entry");
+        let message = format!("contents without an entry: {orphans}");
         damages.push(Damage::new(None, DamageKind::Removed, message));
     }
     Ok(before)
