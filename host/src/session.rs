@@ -49,6 +49,7 @@ pub(crate) use policy::FILE as POLICY_FILE;
 pub use policy::{Policy, PolicyOrigin};
 pub(crate) use progress::append_text as append_progress;
 pub use recorder::LedgerUse;
+pub(crate) use recorder::refuse_while_halted;
 pub(crate) use request::Repeat;
 pub use request::{Checks, Recording, Request, Unread, WorkState};
 pub use stored_inputs::forget;
