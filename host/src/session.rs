@@ -57,6 +57,7 @@ pub(crate) use stored_inputs::{RunInputs, StoredInputs};
 pub(crate) use subject::submission_digest as tree_digest;
 pub use subject::{digest_of, is_unchanged};
 pub use tasks::{plan_file, planned_tasks};
+pub(crate) use trusted::TouchedPath;
 
 use crate::cache_store::CacheStore;
 use crate::config::Config;

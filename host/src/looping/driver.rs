@@ -91,9 +91,7 @@ impl<'a> Driver<'a> {
             (Some(_), None) => {
                 return Err(Error::usage("a loop is resumed from the ledger, and the ledger is disabled"));
             }
-            (Some(id), Some(ledger)) => {
-                Some(Reached::read(ledger.as_ref(), &project, id)?)
-            }
+            (Some(id), Some(ledger)) => Some(Reached::read(ledger.as_ref(), &project, id)?),
         };
         let id = wanted.resume.clone().unwrap_or_else(|| run_id(started));
         let emitter = Arc::new(Emitter::new(id, Arc::new(observer)));
