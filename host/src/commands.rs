@@ -286,11 +286,6 @@ impl Commands {
         Self { base_files, ..self }
     }
 
-    /// Returns whether commands see the base's version of a path, or nothing there if the base has none.
-    pub(crate) fn sees_base(&self, path: &str) -> bool {
-        self.base_files.as_ref().is_some_and(|base| base.contains(path))
-    }
-
     /// Limits the sandbox level, whatever the machine supports.
     pub fn with_at_most(self, at_most: SandboxLevel) -> Self {
         Self { at_most, ..self }

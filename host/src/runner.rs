@@ -103,6 +103,8 @@ pub(crate) struct CheckRunner<'a> {
     run: String,
     /// The base commit of the change.
     base: Option<Base>,
+    /// The files that commands see as they are in the base commit.
+    from_base: BTreeSet<String>,
     /// Receives the progress of file checks.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
@@ -195,6 +197,7 @@ impl<'a> CheckRunner<'a> {
             reusable: None,
             run: String::new(),
             base: None,
+            from_base: BTreeSet::new(),
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
@@ -219,6 +222,11 @@ impl<'a> CheckRunner<'a> {
     /// Sets the base commit, for checks that also run their commands there.
     pub(crate) fn relative_to(self, base: Option<Base>) -> Self {
         Self { base, ..self }
+    }
+
+    /// Sets the files that commands see as they are in the base commit. They are handed to none.
+    pub(crate) fn with_from_base(self, from_base: BTreeSet<String>) -> Self {
+        Self { from_base, ..self }
     }
 
     /// Sets a function that finds files that were added during the run. It is called at the end, because commands may create
@@ -305,7 +313,7 @@ impl<'a> CheckRunner<'a> {
         let gone = submission.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
         let gone = gone.flatten().filter(|_| !handed);
         // A command that sees another version of a file cannot judge it.
-        let is_seen = |path: &&String| !handed || !self.services.commands.sees_base(path);
+        let is_seen = |path: &&String| !handed || !self.from_base.contains(*path);
         let all: BTreeSet<&String> =
             paths.iter().chain(gone).filter(|path| files.contains(path)).filter(is_seen).collect();
         if handed {

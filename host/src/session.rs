@@ -49,6 +49,7 @@ pub(crate) use policy::FILE as POLICY_FILE;
 pub use policy::{Policy, PolicyOrigin};
 pub(crate) use progress::append_text as append_progress;
 pub use recorder::LedgerUse;
+pub(crate) use recorder::refuse_while_halted;
 pub(crate) use request::Repeat;
 pub use request::{Checks, Recording, Request, Unread, WorkState};
 pub use stored_inputs::forget;
@@ -56,6 +57,7 @@ pub(crate) use stored_inputs::{RunInputs, StoredInputs};
 pub(crate) use subject::submission_digest as tree_digest;
 pub use subject::{digest_of, is_unchanged};
 pub use tasks::{plan_file, planned_tasks};
+pub(crate) use trusted::TouchedPath;
 
 use crate::cache_store::CacheStore;
 use crate::config::Config;

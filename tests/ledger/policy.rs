@@ -92,8 +92,8 @@ fn protected_paths_documents_and_components_need_a_person() {
     }
 }
 
-#[test]
-fn commands_see_the_protected_files_of_the_base() {
+/// A repository with protected tests; `None` if this machine cannot show commands another version of a file.
+fn with_protected_tests() -> Option<Stage> {
     let stage = Stage::new();
     let gate = "protected = [\"tests/**\"]\n[gate.default]\nall = [\"tests\", \"lint\"]\n\
                 [check.tests]\nverifier = \"command\"\ngrants = [\"command:tests\"]\n\
@@ -101,32 +101,35 @@ fn commands_see_the_protected_files_of_the_base() {
                 [check.lint]\nverifier = \"command\"\ngrants = [\"command:lint\"]\nfiles = [\"**/*.txt\"]\n\
                 [command.lint]\nrun = [\"cat\", \"{files}\"]\n";
     write(&stage, "gate.toml", gate);
-    write(
-        &stage,
-        "tests/all.sh",
-        "for more in tests/*.more; do [ ! -e $more ] || . ./$more; done\ngrep -q good work.txt\n",
-    );
+    let tests = "for more in tests/*.more; do [ ! -e $more ] || . ./$more; done\ngrep -q good work.txt\n";
+    write(&stage, "tests/all.sh", tests);
     write(&stage, "work.txt", "good\n");
     in_git(&stage);
-    let named = |record: &Value, name: &str| {
-        let members = record["gate"]["children"].as_array().expect("members").clone();
-        members.into_iter().find(|member| member["name"] == name).unwrap_or_else(|| panic!("{name}: {record:#}"))
-    };
     write(&stage, "work.txt", "good too\n");
     let (code, record) = run(&stage, &[]);
     let tests = named(&record, "tests");
     assert_eq!((code, &tests["outcome"]), (Some(0), &json!("pass")));
-    if tests["commands"][0]["sandbox"] != "namespaces" {
-        return;
-    }
-    // Weaker, deleted, or switched off by a new file: the tests of the base find what is wrong.
+    (tests["commands"][0]["sandbox"] == "namespaces").then_some(stage)
+}
+
+fn named(record: &Value, name: &str) -> Value {
+    let members = record["gate"]["children"].as_array().expect("members").clone();
+    members.into_iter().find(|member| member["name"] == name).unwrap_or_else(|| panic!("{name}: {record:#}"))
+}
+
+#[test]
+fn a_change_cannot_weaken_the_tests_that_judge_it() {
+    let Some(stage) = with_protected_tests() else { return };
     write(&stage, "work.txt", "bad\n");
-    for weaken in
-        ["echo exit 0 > tests/all.sh", "rm -r tests", "echo exit 0 > tests/a.more", "rm -r tests && ln -s /etc tests"]
-    {
+    for (weaken, selections) in [
+        ("echo exit 0 > tests/all.sh", &[&[][..], &["--all-files"], &["--since", "HEAD"], &["--staged"]][..]),
+        ("rm -r tests", &[&[], &["--staged"]]),
+        ("echo exit 0 > tests/a.more", &[&[], &["--staged"]]),
+        ("rm -r tests && ln -s /etc tests", &[&[]]),
+    ] {
         git(&stage, weaken);
-        for selection in [&[][..], &["--all-files"], &["--since", "HEAD"], &["--staged"]] {
-            git(&stage, "git add .");
+        git(&stage, "git add .");
+        for selection in selections {
             let (code, record) = run(&stage, selection);
             assert_eq!(code, Some(1), "{weaken}, {selection:?}: {record:#}");
             assert_eq!(named(&record, "tests")["outcome"], "fail", "{weaken}, {selection:?}");
@@ -134,16 +137,33 @@ fn commands_see_the_protected_files_of_the_base() {
         }
         git(&stage, "git reset -q && rm -rf tests && git checkout -q tests");
     }
-    // What the tests of the base pass needs a person all the same.
-    write(&stage, "work.txt", "good, and more\n");
+}
+
+#[test]
+fn what_the_tests_of_the_base_pass_needs_a_person_if_the_change_touches_them() {
+    let Some(stage) = with_protected_tests() else { return };
     write(&stage, "tests/all.sh", "exit 1\n");
     write(&stage, "tests/new.txt", "new\n");
     let (code, record) = run(&stage, &[]);
     assert_eq!((code, touched(&record)), (Some(3), vec!["tests/all.sh".to_owned(), "tests/new.txt".to_owned()]));
     assert_eq!(named(&record, "tests")["outcome"], "pass");
-    // A command is not given a file that it would see in another version, and does not count as its judge.
+    // The record says what commands saw. None is given a file that it does not see, or counts as its judge.
+    let message = named(&record, "policy")["verdict"]["findings"][0]["message"].clone();
+    assert_eq!(message, "the change touches the policy; commands saw the base's version of this file");
     let lint = named(&record, "lint");
     assert_eq!(lint["commands"][0]["argv"], json!(["cat", "work.txt"]), "{lint:#}");
+    assert_eq!(lint["files"].as_array().map(Vec::len), Some(1), "{lint:#}");
+    let bundle = stage.run(&["bundle", record["run"].as_str().expect("a run")]);
+    let file = stage.state().join("bundle");
+    std::fs::write(&file, bundle.stdout).expect("written");
+    let replayed = Stage::new().run(&["replay", file.to_str().expect("UTF-8")]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
+    // Commands see gate.toml as it is in the work: the host reads that of the base.
+    git(&stage, "git checkout -q tests && rm tests/new.txt && echo 'grep -q more gate.toml' >> tests/all.sh");
+    git(&stage, "git add tests && git commit -qm more && echo '# more' >> gate.toml");
+    let (code, record) = run(&stage, &[]);
+    let outcome = named(&record, "tests")["outcome"].clone();
+    assert_eq!((code, touched(&record), outcome), (Some(3), vec!["gate.toml".to_owned()], json!("pass")));
 }
 
 #[test]

@@ -213,5 +213,9 @@ fn a_halted_project_waits_for_a_person() {
     );
     let ran = run("3", "echo ran > ../ran; echo '[2]' > a.json");
     assert_eq!(ran.told(), ("halted halted".to_owned(), 3, Vec::new()), "{}", ran.stderr);
+    for arguments in [&["--no-ledger"][..], &["--no-ledger", "--runs", "2"]] {
+        let ran = home.script(arguments, "echo ran > ../ran; echo '[2]' > a.json");
+        assert!(ran.exit == 3 && ran.stderr.contains("the project has been halted"), "{}", ran.stderr);
+    }
     assert!(!home.path().join("ran").exists(), "the executor of a halted project does not run");
 }

@@ -5,7 +5,7 @@ use crate::commands::CommandTape;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::record::Record;
-use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, Unread, WorkState};
+use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, TouchedPath, Unread, WorkState};
 use crate::submission::Submission;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -131,23 +131,18 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
     };
     request.unread = Unread::Ignore;
     request.use_cache = false;
+    let findings = recorded.gate.walk().flat_map(|node| &node.verdict).flat_map(|verdict| &verdict.findings);
+    let touched = findings.filter_map(TouchedPath::of).collect();
     request.repeat = Some(Arc::new(Repeat {
         changes: said.changes.clone(),
         base: given.base.clone(),
         from_git: given.from_git,
         paths: given.paths.clone(),
         predecessor_unpassed: given.predecessor_unpassed,
-        touched: touched(recorded),
+        touched,
     }));
     request.submission = said;
     Ok(request)
-}
-
-/// Returns the paths of the policy that the change touched, according to the record.
-fn touched(recorded: &Record) -> Vec<String> {
-    let findings = recorded.gate.walk().flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
-    let touched = findings.filter(|finding| finding.code == "policy.touched");
-    touched.filter_map(|finding| Some(finding.place.as_ref()?.path.clone())).collect()
 }
 
 /// Writes a file of a bundle below a folder. A path that leaves the folder is refused.

@@ -3,7 +3,7 @@
 use crate::changes::StoredFiles;
 use std::collections::BTreeSet;
 
-/// The files of the policy and the protected files that a change touches, as they are in the base commit.
+/// The protected files that a change touches, as they are in the base commit.
 #[derive(Debug)]
 pub struct BaseFiles {
     /// The paths, relative to the root of the repository.
@@ -18,8 +18,8 @@ impl BaseFiles {
         Self { paths, stored }
     }
 
-    /// Returns whether commands see the base's version of a path.
-    pub fn contains(&self, path: &str) -> bool {
-        self.paths.contains(path)
+    /// Returns the paths.
+    pub fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
     }
 }

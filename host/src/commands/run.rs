@@ -219,7 +219,7 @@ impl CommandRun {
         ));
         Err(match prepared.view {
             Some(_) => failed.with_hint(
-                "the change touches the policy or protected files: a command must see the base's version of them, which needs that level",
+                "the change touches protected files: a command must see the base's version of them, which needs that level",
             ),
             None => failed,
         })

@@ -206,7 +206,7 @@ impl WorkCopy {
             // A finding cannot name a path that is not UTF-8, and tools do not create such names by themselves.
             let Some(name) = name.to_str() else { continue };
             let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
-            if self.base.as_ref().is_some_and(|base| base.contains(&path)) {
+            if self.base.as_ref().is_some_and(|base| base.paths.contains(&path)) {
                 continue;
             }
             let is_new = self.root.join(&path).symlink_metadata().is_err();

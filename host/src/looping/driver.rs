@@ -83,15 +83,15 @@ impl<'a> Driver<'a> {
         }
         let started = SystemTime::now();
         let mut request = wanted.request.clone();
+        let project = Project::of(&request.folder, &request.environment)?;
+        session::refuse_while_halted(&request.ledger, &request.environment, &project)?;
         let ledger = request.ledger.open(&request.environment)?;
         let reached = match (&wanted.resume, &ledger) {
             (None, _) => None,
             (Some(_), None) => {
                 return Err(Error::usage("a loop is resumed from the ledger, and the ledger is disabled"));
             }
-            (Some(id), Some(ledger)) => {
-                Some(Reached::read(ledger.as_ref(), &Project::of(&request.folder, &request.environment)?, id)?)
-            }
+            (Some(id), Some(ledger)) => Some(Reached::read(ledger.as_ref(), &project, id)?),
         };
         let id = wanted.resume.clone().unwrap_or_else(|| run_id(started));
         let emitter = Arc::new(Emitter::new(id, Arc::new(observer)));

@@ -50,10 +50,11 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
         match fault(&record, question) {
             None => return Ok(Verification::Passed(Box::new(entry.clone()))),
             Some((why, decides)) => {
-                nearest.get_or_insert((why, entry));
                 if decides {
+                    nearest = Some((why, entry));
                     break;
                 }
+                nearest.get_or_insert((why, entry));
             }
         }
     }
@@ -161,6 +162,19 @@ mod tests {
         ] {
             let found = ask(&records, &question());
             assert_eq!(matches!(found, Verification::Passed(_)), passed, "{records:#?}\n{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_run_that_decides_is_named() {
+        let (failed, elsewhere) = (record(Status::Fail, "p", "b"), record(Status::Pass, "p", "other"));
+        for (records, expected) in [
+            (vec![failed.clone(), elsewhere.clone()], "the result of run fail-p-b is `fail`"),
+            (vec![elsewhere], "run pass-p-other checked it on another base (other)"),
+        ] {
+            let Verification::NotPassed { why, nearest } = ask(&records, &question()) else { panic!("it passed") };
+            assert_eq!(why, expected);
+            assert!(nearest.is_some_and(|entry| why.contains(&entry.labels.run)));
         }
     }
 

@@ -51,6 +51,17 @@ impl LedgerUse {
     }
 }
 
+/// Refuses work that is recorded nowhere while the state folder of the environment says that its project is halted.
+pub(crate) fn refuse_while_halted(to: &LedgerUse, environment: &Environment, project: &Project) -> Result<(), Error> {
+    if matches!(to, LedgerUse::Unrecorded) {
+        let state = environment.state_folder().map(|folder| SqliteLedger::open_existing(&folder));
+        if let Some(ledger) = state.transpose()?.flatten() {
+            history::refuse_while_halted(&ledger, project)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the entries of one run. If it is dropped before the run ends, it appends an entry that says so.
 pub(super) struct LedgerRecorder {
     ledger: Arc<dyn Ledger>,
@@ -72,12 +83,7 @@ impl LedgerRecorder {
         session: String,
     ) -> Result<Option<Self>, Error> {
         let project = Project::at(work.project());
-        if matches!(to, LedgerUse::Unrecorded) {
-            let state = environment.state_folder().map(|folder| SqliteLedger::open_existing(&folder));
-            if let Some(ledger) = state.transpose()?.flatten() {
-                history::refuse_while_halted(&ledger, &project)?;
-            }
-        }
+        refuse_while_halted(to, environment, &project)?;
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
         let depends_on = Vec::new();
         Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))

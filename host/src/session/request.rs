@@ -1,6 +1,6 @@
 //! The request: what a caller asks [`Host::run`](super::Host::run) to do.
 
-use super::{LedgerUse, Pinned, Policy};
+use super::{LedgerUse, Pinned, Policy, TouchedPath};
 use crate::changes::{ChangesError, Selection, WorkFolder};
 use crate::commands::CommandTape;
 use crate::config::nearest;
@@ -217,5 +217,5 @@ pub(crate) struct Repeat {
     pub(crate) paths: Vec<String>,
     pub(crate) predecessor_unpassed: bool,
     /// The paths of the policy that the change touched.
-    pub(crate) touched: Vec<String>,
+    pub(crate) touched: Vec<TouchedPath>,
 }

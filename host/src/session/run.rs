@@ -6,7 +6,7 @@ use super::policy::{self, FoundPolicy};
 use super::recorder::LedgerRecorder;
 use super::request::{Request, Unread, WorkState};
 use super::sealed::Sealed;
-use super::trusted::{self, PolicyComparison, PolicyStatus};
+use super::trusted::{self, PolicyComparison, PolicyStatus, TouchedPath};
 use super::{Pinned, RunInputs, StoredInputs, blocked, blocking, new_record, notify, progress, subject};
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
@@ -254,6 +254,10 @@ impl Session {
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
         let base_files = self.base_files(&resolved, &changes).await?;
+        let from_base: BTreeSet<String> = match &self.request.repeat {
+            Some(known) => known.touched.iter().filter(|path| path.from_base).map(|path| path.path.clone()).collect(),
+            None => base_files.as_ref().map(|base| base.paths().clone()).unwrap_or_default(),
+        };
         let services = Services::new(plan, &subject, tape, commands, found.path.clone(), base_files, environment);
         let observe = |event: gate::GateEvent<'_>| {
             if let Some(recorder) = &recorder {
@@ -276,6 +280,7 @@ impl Session {
         let runner = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&subject), services, use_cache, &observe);
         let mut runner =
             runner.reporting_to(Arc::new(done)).in_run(emitter.run()).reusing(self.request.reusable.clone());
+        runner = runner.with_from_base(from_base.clone());
         if let (Some(commit), Some(repository)) = (changes.base.clone(), changes.repository.clone()) {
             runner = runner.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
         }
@@ -293,7 +298,8 @@ impl Session {
                     let work = request.work_folder()?;
                     let mut touched = known.found.touched(&collected, &work, selection, environment)?;
                     touched.extend(known.sealed.touched(&known.found, folder, selection, environment)?);
-                    Ok(touched)
+                    let touched = touched.into_iter();
+                    Ok(touched.map(|path| TouchedPath { from_base: from_base.contains(&path), path }).collect())
                 })
                 .await?
             }
@@ -344,7 +350,7 @@ impl Session {
         Ok(record)
     }
 
-    /// Returns the files that commands see as they are in the base commit: those of the policy that the work touches.
+    /// Returns the files that commands see as they are in the base commit: protected ones that the work touches.
     async fn base_files(
         &self,
         resolved: &Arc<ResolvedConfig>,
@@ -357,8 +363,7 @@ impl Session {
         let (found, changes, request) = (Arc::clone(&resolved.found), Arc::clone(changes), self.request.clone());
         blocking(move || {
             let (work, Request { selection, environment, .. }) = (request.work_folder()?, &request);
-            let touched = found.touched(&changes, &work, selection, environment)?;
-            Ok(found.base_files(touched, &work, environment)?.map(Arc::new))
+            Ok(found.base_files(&changes, &work, selection, environment)?.map(Arc::new))
         })
         .await
     }

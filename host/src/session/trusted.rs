@@ -2,8 +2,8 @@
 //! weaken it.
 //!
 //! In a repository, gate.toml, the files that it names and the components that it names by path are read from the base
-//! commit of the change. A change that touches one of them, or a protected path, is checked by the old configuration, with
-//! commands that see the old files, and never passes by itself: it needs human review (`policy.touched`).
+//! commit of the change. A change that touches one of them, or a protected path, is checked by the old configuration and
+//! never passes by itself: it needs human review (`policy.touched`). Commands see protected files as they are in the base.
 //!
 //! If the base commit has no gate.toml for the folder, or if there is no base commit or no repository, the configuration of
 //! the working tree is used. For the first commit of a repository, that is the configuration in the commit.
@@ -28,6 +28,8 @@ use std::path::{Component, Path, PathBuf};
 const FILE: &str = "gate.toml";
 /// The name of the check that reports changes of the policy.
 const CHECK: &str = "policy";
+/// The code of its findings.
+const TOUCHED: &str = "policy.touched";
 /// The most paths that are listed.
 const MOST: usize = 100;
 
@@ -278,18 +280,10 @@ impl FoundPolicy {
         environment: &Environment,
     ) -> Result<Vec<String>, Error> {
         let Some(trusted) = &self.trusted else { return Ok(Vec::new()) };
-        let protected = FileSet::new(&self.config.protected, &[]);
-        let protected = protected.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
-        let is_protected = |path: &str| {
-            let inside = match trusted.folder.as_str() {
-                "" => Some(path),
-                folder => path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
-            };
-            !self.config.protected.is_empty() && inside.is_some_and(|path| protected.contains(path))
-        };
+        let protected = ProtectedPatterns::of(&self.config, trusted)?;
         let touched = |changes: &Changes| -> Vec<String> {
             let paths = changes.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
-            let touched = paths.flatten().filter(|path| trusted.paths.contains(*path) || is_protected(path));
+            let touched = paths.flatten().filter(|path| trusted.paths.contains(*path) || protected.contains(path));
             touched.cloned().collect::<BTreeSet<_>>().into_iter().collect()
         };
         if changes.base.as_ref() == Some(&trusted.commit) {
@@ -310,32 +304,81 @@ impl FoundPolicy {
     }
 }
 
+/// The protected paths of a configuration, relative to the root of the repository.
+struct ProtectedPatterns<'t> {
+    patterns: Option<FileSet>,
+    folder: &'t str,
+}
+
+impl<'t> ProtectedPatterns<'t> {
+    fn of(config: &Config, trusted: &'t Trusted) -> Result<Self, Error> {
+        let patterns = (!config.protected.is_empty()).then(|| FileSet::new(&config.protected, &[])).transpose();
+        let patterns = patterns.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
+        Ok(Self { patterns, folder: &trusted.folder })
+    }
+
+    fn contains(&self, path: &str) -> bool {
+        let inside = match self.folder {
+            "" => Some(path),
+            folder => path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
+        };
+        self.patterns.as_ref().zip(inside).is_some_and(|(patterns, path)| patterns.contains(path))
+    }
+}
+
 impl FoundPolicy {
-    /// Returns the touched paths of the policy as they are in the trusted commit, which is what commands see.
+    /// Returns the protected paths that the work touches as they are in the trusted commit, which is what commands see.
     pub(super) fn base_files(
         &self,
-        touched: Vec<String>,
+        changes: &Changes,
         work: &WorkFolder,
+        selection: &Selection,
         environment: &Environment,
     ) -> Result<Option<BaseFiles>, Error> {
-        let Some(trusted) = self.trusted.as_ref().filter(|_| !touched.is_empty()) else { return Ok(None) };
-        let paths: BTreeSet<String> = touched.into_iter().collect();
+        let Some(trusted) = self.trusted.as_ref().filter(|_| !self.config.protected.is_empty()) else {
+            return Ok(None);
+        };
+        let protected = ProtectedPatterns::of(&self.config, trusted)?;
+        let mut paths = BTreeSet::from_iter(self.touched(changes, work, selection, environment)?);
+        paths.retain(|path| protected.contains(path));
+        if paths.is_empty() {
+            return Ok(None);
+        }
         let wanted = paths.iter().map(String::as_str).collect();
         let stored = changes::stored(work.project(), &trusted.commit, &wanted, environment)?;
         Ok(Some(BaseFiles::new(paths, stored)))
     }
 }
 
+/// A path of the policy that the work touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TouchedPath {
+    pub(crate) path: String,
+    /// Whether commands saw the base's version of it.
+    pub(crate) from_base: bool,
+}
+
+impl TouchedPath {
+    const MESSAGE: &str = "the change touches the policy";
+    const FROM_BASE: &str = "the change touches the policy; commands saw the base's version of this file";
+
+    /// Returns the path that a finding of a record is about.
+    pub(crate) fn of(finding: &Finding) -> Option<Self> {
+        let place = finding.place.as_ref().filter(|_| finding.code == TOUCHED)?;
+        Some(Self { path: place.path.clone(), from_base: finding.message == Self::FROM_BASE })
+    }
+}
+
 /// Notes what of the policy the work touches. A pass becomes an abstention that needs human review.
-pub(super) fn hold(gate: &mut Node, touched: &[String]) {
+pub(super) fn hold(gate: &mut Node, touched: &[TouchedPath]) {
     if touched.is_empty() {
         return;
     }
-    let finding = |path: &String| Finding {
+    let finding = |TouchedPath { path, from_base }: &TouchedPath| Finding {
         place: Some(Place { path: path.clone(), line: None, column: None, end_line: None, end_column: None }),
         category: Category::Manual,
         hint: Some("ask a person to review it; `gate skip` records the decision".to_owned()),
-        ..Finding::new("policy.touched", Level::Error, "the change touches the policy")
+        ..Finding::new(TOUCHED, Level::Error, if *from_base { TouchedPath::FROM_BASE } else { TouchedPath::MESSAGE })
     };
     let mut findings: Vec<Finding> = touched.iter().take(MOST).map(finding).collect();
     fingerprint::assign(CHECK, &mut findings, |_, _| None);
@@ -368,7 +411,10 @@ mod tests {
     fn whatever_touches_the_policy_never_passes() {
         for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Abstain, Outcome::Error, Outcome::Skipped] {
             let mut gate = Node::new("g", NodeKind::All, outcome);
-            hold(&mut gate, &["gate.toml".to_owned()]);
+            let touched = TouchedPath { path: "gate.toml".to_owned(), from_base: false };
+            hold(&mut gate, std::slice::from_ref(&touched));
+            let findings = gate.walk().flat_map(|node| &node.verdict).flat_map(|verdict| &verdict.findings);
+            assert_eq!(findings.filter_map(TouchedPath::of).collect::<Vec<_>>(), [touched]);
             assert_ne!(gate.outcome, Outcome::Pass, "{outcome:?}");
             assert_eq!(gate.escalated, outcome != Outcome::Fail, "what fails goes back first");
             assert_eq!(gate.outcome == Outcome::Fail, outcome == Outcome::Fail, "a failure stays one");
