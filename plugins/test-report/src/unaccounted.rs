@@ -1,17 +1,21 @@
-//! What an output says of failures besides its reports: of a runner that has no reader here, of a build that broke before
-//! its tests began, of a command whose exit code something swallowed.
+//! Finds a line about a failure that no report accounts for: of a runner without a reader here, of a build that broke before
+//! its tests began, or of a command whose exit code was swallowed.
 //!
-//! Only an output is searched whose exit code is 0 and whose reports know of no failure. Only words count with which
-//! runners and build tools start a line, and rows of counts as they sum up with; what tests log in sentences does not.
+//! Only outputs with exit code 0 whose reports contain no failure are searched. Only the words of runners and build tools
+//! count, at the places where they print them; what tests log in sentences does not. Three kinds of lines are left alone,
+//! because honest logs contain them: a Python traceback, the panic of a Rust thread, and a cross or a number before a name
+//! outside a list of tests.
 
-/// How a line starts that says it. Behind it no word goes on, and `: 0` takes it back.
+mod blocks;
+mod counts;
+
+/// Starts of a line. No word continues behind them, and `: 0` takes them back.
 const STARTS: &[&str] = &[
     "FAILED",
     "FAILURE",
     "FAIL",
     "FAILURES!",
     "ERRORS!",
-    "--- FAIL:",
     "[  FAILED  ]",
     "BUILD FAILED",
     "Build FAILED",
@@ -19,16 +23,33 @@ const STARTS: &[&str] = &[
     "** BUILD FAILED **",
     "Test Run Failed.",
     "Test Run Aborted.",
+    "Test run failed",
     "Errors while running CTest",
     "Failures:",
     "Failed examples:",
     "TEST FAILED",
     "TESTS FAILED",
+    "TEST FAILURE",
+    "Some tests failed.",
     "Result: FAIL",
 ];
 
-/// How such a line starts behind any indentation: words that only runners and build tools print.
+/// Starts of a line behind any indentation: words that only runners and build tools print.
 const INDENTED: &[&str] = &[
+    "--- FAIL:",
+    "=== FAIL:",
+    "[FAIL] ",
+    "[FAILED] ",
+    "[Fail] ",
+    "• [FAILED] ",
+    "✘ [fail]: ",
+    "✖ failing tests:",
+    "Failure/Error: ",
+    "(in test file ",
+    "Failed Tests (",
+    "[error] Failed tests:",
+    "[ERROR] There are test failures.",
+    "evaluation failed :(",
     "error: test failed",
     "error: test run failed",
     "error: doctest failed",
@@ -45,6 +66,7 @@ const INDENTED: &[&str] = &[
     "npm error",
     "ELIFECYCLE",
     "error Command failed with exit code",
+    "Error: Process completed with exit code ",
     "INTERNALERROR>",
     "Vitest caught",
     "PHP Fatal error:",
@@ -57,42 +79,78 @@ const INDENTED: &[&str] = &[
     "##teamcity[testFailed",
 ];
 
-/// What runners count besides failures. A row of counts is one of tests only if it has one of these.
-const COUNTED: &[&str] = &[
-    "test",
-    "tests",
-    "example",
-    "examples",
-    "assertion",
-    "assertions",
-    "spec",
-    "specs",
-    "scenarios",
-    "pass",
-    "passed",
-    "passes",
-    "passing",
-    "skipped",
-    "pending",
-    "ignored",
-    "success",
-    "successes",
-    "succeeded",
+/// Ends of a line.
+const ENDS: &[&str] = &[" ... FAIL", " ... ERROR", " ... FAILED", ": FAILED:", " | FAIL |", " is NOT correct!"];
+
+/// The start of a line behind any indentation, and what is behind it in the same line.
+const FRAMES: &[(&str, &str)] = &[
+    // prove
+    ("Failed ", " subtests"),
+    ("", " Dubious, test returned "),
+    // Gradle, Bazel, tox, nox, just, cargo
+    ("> Task ", " FAILED"),
+    ("//", " FAILED in "),
+    ("//", " FAILED TO BUILD"),
+    ("//", " TIMEOUT in "),
+    ("", ": FAIL code "),
+    ("ERROR: ", ": commands failed"),
+    ("nox > Session ", " failed."),
+    ("error: Recipe `", "` failed "),
+    ("error: ", " target failed:"),
+    ("error: ", " targets failed:"),
+    // Deno, Zig, ScalaTest, XCTest, Pester, Ginkgo, PHPUnit, Boost, Julia
+    ("", " ... FAILED ("),
+    ("", "... FAIL ("),
+    ("", " *** FAILED ***"),
+    ("Test Case '", "' failed ("),
+    ("[-] ", "ms ("),
+    ("Summarizing ", " Failure"),
+    ("There was 1 ", "failure:"),
+    ("There was 1 ", "error:"),
+    ("There were ", " failures:"),
+    ("There were ", " errors:"),
+    ("*** ", " detected in the test module "),
+    ("", "): error: in \""),
+    ("", "Some tests did not pass: "),
+    // .NET, and results of xUnit, NUnit and MSTest in XML
+    ("[xUnit.net ", " [FAIL]"),
+    ("", "): error CS"),
+    ("", "): error FS"),
+    ("", "): error BC"),
+    ("", ": error MSB"),
+    ("<", "result=\"Fail\""),
+    ("<", "result=\"Failed\""),
+    ("<", "outcome=\"Failed\""),
+    ("<", "outcome=\"Error\""),
 ];
 
-const BAD: &[&str] = &["fail", "fails", "failed", "failing", "failure", "failures", "error", "errors", "errored"];
-
-/// The first line that says that something failed.
+/// Returns the first line that says that something failed.
 pub(crate) fn line(text: &str) -> Option<&str> {
-    const SIGNS: [fn(&str) -> bool; 10] =
-        [starts, in_prove, in_make, in_gradle, in_bazel, in_python, is_not_ok, counts, in_json, in_documents];
-    text.lines().find(|line| SIGNS.iter().any(|sign| sign(line)))
+    const SIGNS: [fn(&str) -> bool; 9] =
+        [starts, contains, in_make, in_gradle, in_python, in_flutter, is_not_ok, counts::count_failures, in_json];
+    let lines: Vec<&str> = text.lines().collect();
+    let failed = |at: usize| {
+        let line = lines[at];
+        !is_passed(line) && (SIGNS.iter().any(|sign| sign(line)) || blocks::starts(&lines, at))
+    };
+    (0..lines.len()).find(|&at| failed(at)).map(|at| lines[at])
+}
+
+/// Whether a line reports a test that passed. The title of such a test may be anything.
+fn is_passed(line: &str) -> bool {
+    let (bare, end) = (line.trim_start(), line.trim_end());
+    blocks::is_ticked(line)
+        || ["ok ", "PASS ", "PASS: ", "--- PASS: "].iter().any(|start| bare.starts_with(start))
+        || [" ... ok", " PASSED"].iter().any(|word| end.ends_with(word))
+        || end.ends_with("%]") && end.contains(" PASSED ")
 }
 
 fn starts(line: &str) -> bool {
     let bare = line.trim_start();
     let rest = STARTS.iter().find_map(|word| line.strip_prefix(word));
     INDENTED.iter().any(|words| bare.starts_with(words))
+        // ` FAIL  src/a.test.ts > name` of vitest
+        || line.starts_with(" FAIL  ")
         || rest.is_some_and(|rest| {
             let word_ends = !rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_' | '-'));
             let none = rest.trim_matches(|c: char| !c.is_alphanumeric()).eq("0");
@@ -100,10 +158,10 @@ fn starts(line: &str) -> bool {
         })
 }
 
-/// What `prove` says of a file: `Failed 1/2 subtests`, `t/a.t .. Dubious, test returned 1`.
-fn in_prove(line: &str) -> bool {
-    let bare = line.trim();
-    (bare.starts_with("Failed ") && bare.ends_with(" subtests")) || bare.contains(" Dubious, test returned ")
+fn contains(line: &str) -> bool {
+    let (bare, end) = (line.trim_start(), line.trim_end());
+    let framed = |(start, inside): &(&str, &str)| bare.strip_prefix(start).is_some_and(|rest| rest.contains(inside));
+    ENDS.iter().any(|words| end.ends_with(words)) || FRAMES.iter().any(framed)
 }
 
 /// `make[1]: *** [Makefile:2: test] Error 1`, and `exit status 1`, which `go test` prints on a line of its own.
@@ -114,15 +172,9 @@ fn in_make(line: &str) -> bool {
         || code.is_some_and(|code| code > 0)
 }
 
-/// `> Task :test FAILED`, `SumsTest > adds() FAILED`
+/// `SumsTest > adds() FAILED`
 fn in_gradle(line: &str) -> bool {
-    line.ends_with(" FAILED") && (line.starts_with("> Task ") || line.contains(" > "))
-}
-
-/// `//sums:test   FAILED in 0.5s`
-fn in_bazel(line: &str) -> bool {
-    let target = line.starts_with("//") && line.contains(':');
-    target && [" FAILED in ", " FAILED TO BUILD", " TIMEOUT in "].iter().any(|said| line.contains(said))
+    line.ends_with(" FAILED") && line.contains(" > ")
 }
 
 /// What pytest and unittest say of one test, with `-v` or without, in a summary, or when they stop early.
@@ -135,24 +187,37 @@ fn in_python(line: &str) -> bool {
     let pytest = first.contains(".py::") && ended(&[" FAILED", " ERROR"]);
     // `[gw0] [ 50%] FAILED test_a.py::test_b`
     let worker = line.starts_with("[gw") && ["%] FAILED ", "%] ERROR "].iter().any(|said| line.contains(said));
-    // `test_a.py .F.   [100%]`
-    let dots = test.strip_prefix(first).map_or("", str::trim);
-    let progress = test.len() < line.len()
-        && first.ends_with(".py")
-        && dots.contains(['F', 'E'])
-        && dots.chars().all(|dot| ".sxXFER".contains(dot));
+    // `test_a.py .F.   [100%]`, and `.F.    [100%]` with `-q`
+    let dots = if first.ends_with(".py") { test.strip_prefix(first).map_or("", str::trim) } else { test };
+    let progress =
+        test.len() < line.len() && dots.contains(['F', 'E']) && dots.chars().all(|dot| ".sxXFER".contains(dot));
     // `ERROR test_a.py::test_b - why`; what a test logs has more space behind the word.
     let named = line.strip_prefix("ERROR ").and_then(|rest| rest.split(' ').next());
     let summary = named.is_some_and(|name| name.ends_with(".py") || name.contains(".py::"));
     let title = line.starts_with("__") && [" ERROR collecting ", " ERROR at "].iter().any(|said| line.contains(said));
+    let part = matches!(line.trim_matches('='), " FAILURES " | " ERRORS ") && line.starts_with("==");
     let stops = ["Interrupted:", "KeyboardInterrupt", "stopping after"].iter().any(|said| line.contains(said));
     pytest
         || worker
         || progress
         || summary
         || title
+        || part
         || (stops && line.starts_with("!!!!") && line.ends_with("!!!!"))
-        || ended(&[" ... FAIL", " ... ERROR"])
+}
+
+/// `00:01 +2 -1: name`: the time, what passed, what failed.
+fn in_flutter(line: &str) -> bool {
+    let mut words = line.split(' ');
+    let (time, passed, failed) = (words.next(), words.next(), words.next());
+    let number = |word: Option<&str>, sign: char| {
+        word.is_some_and(|word| {
+            word.strip_prefix(sign)
+                .is_some_and(|number| number.trim_end_matches(':').parse::<u32>().is_ok_and(|n| n > 0))
+        })
+    };
+    let clock = time.is_some_and(|time| time.contains(':') && time.chars().all(|c| c.is_ascii_digit() || c == ':'));
+    clock && passed.is_some_and(|word| word.starts_with('+')) && number(failed, '-')
 }
 
 /// `not ok 2 - name`, which no directive excuses.
@@ -163,45 +228,6 @@ fn is_not_ok(line: &str) -> bool {
     };
     let rest = line.strip_prefix("not ok").filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
     rest.is_some_and(|rest| !rest.split('#').skip(1).any(excused))
-}
-
-/// `3 runs, 5 assertions, 1 failures, 0 errors`, `Tests run: 3, Failures: 1`, ` 1 fail`
-fn counts(line: &str) -> bool {
-    // The title of a test that passed may be anything.
-    if line.trim_start().starts_with(['✓', '✔', '√']) {
-        return false;
-    }
-    let line = line.replace(" / ", ",");
-    let pieces: Vec<Vec<&str>> = line.split([',', ';', '|']).map(words).collect();
-    let is = |list: &[&str], word: &str| list.iter().any(|known| word.eq_ignore_ascii_case(known));
-    // The number beside one of these words, on either side.
-    let beside = |piece: &[&str], list: &[&str]| -> Option<u64> {
-        // `expected failures=1` of unittest is none.
-        let piece = if piece.contains(&"expected") { &[] } else { piece };
-        piece.windows(2).find_map(|pair| match (pair[0].parse(), pair[1].parse()) {
-            (Ok(number), Err(_)) if is(list, pair[1]) => Some(number),
-            (Err(_), Ok(number)) if is(list, pair[0]) => Some(number),
-            _ => None,
-        })
-    };
-    let bad = pieces.iter().any(|piece| piece.len() <= 12 && beside(piece, BAD).is_some_and(|number| number > 0));
-    let counted =
-        |piece: &Vec<&str>| piece.len() <= 5 && piece.iter().any(|word| is(COUNTED, word)) && has_number(piece);
-    let alone =
-        pieces.len() == 1 && pieces[0].len() == 2 && pieces[0].iter().all(|word| !is(&["error", "errors"], word));
-    // `1 test failed`
-    let sentence = pieces.len() == 1
-        && matches!(*pieces[0], [number, counted, bad]
-            if number.parse::<u64>().is_ok_and(|number| number > 0) && is(COUNTED, counted) && is(BAD, bad));
-    sentence || bad && (alone || pieces.len() > 1 && pieces.iter().any(counted))
-}
-
-fn has_number(piece: &[&str]) -> bool {
-    piece.iter().any(|word| word.parse::<u64>().is_ok())
-}
-
-fn words(piece: &str) -> Vec<&str> {
-    piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(14).collect()
 }
 
 /// `"failures": 1` of a report in JSON, escaped or not, and what `go test -json` says of a build or prints.
@@ -223,123 +249,5 @@ fn in_json(line: &str) -> bool {
     )
 }
 
-/// Results of xUnit, NUnit and MSTest in XML, and errors of .NET's compilers.
-fn in_documents(line: &str) -> bool {
-    const RESULTS: [&str; 4] = ["result=\"Fail\"", "result=\"Failed\"", "outcome=\"Failed\"", "outcome=\"Error\""];
-    const ERRORS: [&str; 4] = ["): error CS", "): error FS", "): error BC", ": error MSB"];
-    RESULTS.iter().chain(&ERRORS).any(|said| line.contains(said))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runners_and_builds_say_it() {
-        for said in [
-            "FAILED (failures=1)",
-            "FAIL: test-suite.sh",
-            "[  FAILED  ] Sums.Adds (0 ms)",
-            "> Task :test FAILED",
-            "SumsTest > adds() FAILED",
-            "not ok 2 - adds",
-            "not ok",
-            "Tests run: 3, Failures: 1, Errors: 0, Skipped: 0",
-            "[ERROR] Tests run: 3, Failures: 0, Errors: 1, Skipped: 0, Time elapsed: 0.01 s",
-            "3 runs, 5 assertions, 1 failures, 0 errors, 0 skips",
-            "3 tests, 1 failure",
-            "3 tests completed, 1 failed",
-            "\t Executed 3 tests, with 1 failure (0 unexpected) in 0.012 (0.014) seconds",
-            " 1 fail",
-            "1 failing",
-            "# fail 1",
-            "Failed: 2",
-            "FAILED | 1 passed | 1 failed (5ms)",
-            "error: could not compile `sums` (lib test) due to 1 previous error",
-            "error: test failed, to rerun pass `--lib`",
-            "make: *** [Makefile:2: test] Error 1",
-            "npm ERR! Test failed.  See above for more details.",
-            "  \"failures\": 1,",
-            "{\"stats\":{\"passes\":2,\"failures\":1}}",
-            "Segmentation fault (core dumped)",
-            "   error: could not compile `b` (lib test) due to 1 previous error",
-            "  process didn't exit successfully: `/t/x` (signal: 11, SIGSEGV: invalid memory reference)",
-            "make[1]: *** [Makefile:3: test] Error 1",
-            "exit status 2",
-            "  FAILED (failures=1)",
-            " ELIFECYCLE  Test failed. See above for more details.",
-            "error Command failed with exit code 1.",
-            "[INFO] BUILD FAILURE",
-            "//sums:test    FAILED in 0.5s",
-            "test_a.py::test_x FAILED          [ 50%]",
-            "test_a.py::T::test_x ERROR",
-            "[gw0] [100%] FAILED test_a.py::test_x ",
-            "ERROR test_a.py::test_x - assert 0",
-            "test_a.py .F.s     [100%]",
-            "______ ERROR collecting test_b.py ______",
-            "!!!!!!!!!! Interrupted: 1 error during collection !!!!!!!!!!",
-            "INTERNALERROR> Traceback (most recent call last):",
-            "test_x (a.T.test_x) ... FAIL",
-            "test_x (a.T.test_x) ... ERROR",
-            "1 test failed",
-            "1 success / 1 failure / 0 errors / 0 pending : 0.1 seconds",
-            "Result: FAIL",
-            "Failed 1/2 subtests",
-            "t/a.t .. Dubious, test returned 1 (wstat 256, 0x100)",
-            "Failures:",
-            "{\"ImportPath\":\"a\",\"Action\":\"build-fail\"}",
-            "{\"Action\":\"output\",\"Package\":\"b\",\"Output\":\"    --- FAIL: TestX (0.00s)\\n\"}",
-            "<test name=\"x\" result=\"Fail\"/>",
-            "<UnitTestResult testName=\"x\" outcome=\"Failed\"/>",
-            "a.cs(1,1): error CS1002: ; expected [/a/a.csproj]",
-            "(fail) sums > adds [0.50ms]",
-            "Vitest caught 1 unhandled error during the test run.",
-            "The active test run was aborted. Reason: Test host process crashed",
-        ] {
-            assert_eq!(line(&format!("before\n{said}\nafter\n")), Some(said));
-        }
-    }
-
-    #[test]
-    fn what_tests_log_and_counts_of_none_do_not() {
-        for said in [
-            "FAILED: 0",
-            "FAILED-LOGIN is logged",
-            "failures are retried, 3 times",
-            "authentication FAILED",
-            "3 tests, 0 failures",
-            "Tests run: 3, Failures: 0, Errors: 0, Skipped: 1",
-            "# fail 0",
-            "0 failing",
-            "✖ 3 problems (1 error, 2 warnings)",
-            "processed 3 files, 1 error",
-            "warning: 1 failed attempt, and then it worked",
-            "not ok 2 - later # TODO not there yet",
-            "nothing is not ok here",
-            "  \"failures\": 0,",
-            "the key \"failures\" is 1",
-            "1 error",
-            "made: *** stars",
-            "test tests::reports_1_failed ... ok",
-            "test errors_are_counted, 2 ... ok",
-            "PASS src/errors 1 failed.test.js",
-            "OK (skipped=1, expected failures=1)",
-            "    ✔ 1 failing",
-            "Failures: 0",
-            "make[1]: Leaving directory '/a'",
-            "exit status 0",
-            "the child ended with exit status 2",
-            "test_a.py::test_x[FAILED] PASSED        [ 60%]",
-            "test_a.py .x.s     [100%]",
-            "ERROR    root:test_a.py:5 retrying",
-            "ERROR test_a is what a test logs",
-            "test_x (a.T.test_x) ... expected failure",
-            "test errors ... ok",
-            "{\"Action\":\"output\",\"Package\":\"b\",\"Output\":\"    a_test.go:4: FAIL is a word\\n\"}",
-            "3 tests passed",
-            "0 tests failed",
-        ] {
-            assert_eq!(line(&format!("{said}\n")), None);
-        }
-    }
-}
+mod tests;
