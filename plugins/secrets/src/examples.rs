@@ -1,9 +1,9 @@
 //! What looks like a secret and is none: placeholders, published examples, and what tests make for themselves.
 
-use crate::keys::pieces;
+use crate::keys;
 
 /// Kinds that tests make for themselves, and that open nothing.
-pub(crate) const TESTS_MAKE: [&str; 2] = ["private-key", "jwt"];
+pub(crate) const TESTS_MAKE: [&str; 3] = ["private-key", "jwt", "encoded-jwt"];
 
 /// Words that no issuer puts into a credential. Long enough that none stands in a random one by chance.
 const WORDS: [&str; 20] = [
@@ -29,15 +29,24 @@ const WORDS: [&str; 20] = [
     "REPLACE",
 ];
 
-/// Parts of examples that everybody knows: the token of jwt.io, the key of the Azure storage emulator.
-const PUBLISHED: [&str; 2] =
-    ["eyJzdWIiOiIxMjM0NTY3ODkw", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq"];
+/// Parts of examples that everybody knows: the token of jwt.io, the key of the Azure storage emulator, and the JSON Web Keys
+/// of RFC 7515, 7517 and 8037.
+const PUBLISHED: [&str; 9] = [
+    "eyJzdWIiOiIxMjM0NTY3ODkw",
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
+    "870MB6gfuTJ4HtUnUvYM",
+    "X4cTteJY_gn4FYPsXB8r",
+    "Eq5xpGnNCivDflJsRQBX",
+    "jpsQnnGQmL-YBIffH113",
+    "AY5pb7A0UFiB3RELSD64",
+    "nWGxne_9WmC6hEr0kuws",
+    "AyM1SysPpbyDfgZld3um",
+];
 
 /// Whether a person wrote it to be recognised as none.
 pub(crate) fn is_placeholder(secret: &str) -> bool {
     // The first line of a private key may name anybody, and so may a comment beside it.
-    let pieces = if secret.contains("PRIVATE") { pieces(secret) } else { String::new() };
-    let random = if pieces.is_empty() { secret.to_owned() } else { pieces };
+    let random = keys::material(secret);
     let upper = random.to_ascii_uppercase();
     let mut seen = [false; 256];
     random.bytes().for_each(|byte| seen[usize::from(byte)] = true);

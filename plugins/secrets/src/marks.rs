@@ -14,6 +14,7 @@ const COUNT: usize = {
     count
 };
 
+/// All marks, ordered by their first two bytes.
 static MARKS: [Mark; COUNT] = {
     let mut marks = [(0, "", 0); COUNT];
     let (mut at, mut shape) = (0, 0);
@@ -22,7 +23,13 @@ static MARKS: [Mark; COUNT] = {
         let mut mark = 0;
         while mark < own.len() {
             let bytes = own[mark].as_bytes();
-            marks[at] = (pair(bytes[0], bytes[1]), own[mark], shape);
+            let new = (pair(bytes[0], bytes[1]), own[mark], shape);
+            let mut place = at;
+            while place > 0 && marks[place - 1].0 > new.0 {
+                marks[place] = marks[place - 1];
+                place -= 1;
+            }
+            marks[place] = new;
             (at, mark) = (at + 1, mark + 1);
         }
         shape += 1;
@@ -56,8 +63,9 @@ pub(crate) fn present(text: &str) -> Vec<&'static Shape> {
         if PAIRS[index / 64] >> (index % 64) & 1 == 0 {
             continue;
         }
-        for (start, mark, shape) in &MARKS {
-            if *start == pair && bytes[at..].starts_with(mark.as_bytes()) {
+        let first = MARKS.partition_point(|(start, ..)| *start < pair);
+        for (_, mark, shape) in MARKS[first..].iter().take_while(|(start, ..)| *start == pair) {
+            if bytes[at..].starts_with(mark.as_bytes()) {
                 seen[*shape] = true;
             }
         }

@@ -134,6 +134,54 @@ fn samples() -> Vec<(&'static str, String)> {
         ("sonar-token", format!("squ_{}", hex(40))),
         ("typeform-token", format!("tfp_{}", letters(59))),
         ("xai-key", format!("xai-{}", letters(80))),
+        ("1password-secret-key", format!("A3-{}-{}-23ABC-45DEF-67GHJ", noise(CAPITALS, 6), noise(CAPITALS, 11))),
+        ("airtable-token", format!("AIRTABLE_TOKEN=pat{}.{}", letters(14), hex(64))),
+        ("authress-key", format!("sc_{}.{}.acc-{}.{}", letters(24), letters(4), lower(20), letters(60))),
+        ("aws-access-key", format!("A3TX{}", noise(CAPITALS, 16))),
+        ("aws-bedrock-key", format!("bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t{}", letters(90))),
+        ("beamer-key", format!("beamer_key = b_{}", letters(44))),
+        ("clickhouse-key", format!("4b1d{}", letters(38))),
+        ("dropbox-token", format!("DROPBOX_TOKEN=sl.{}", letters(135))),
+        ("dropbox-token", format!("dropbox: {}AAAAAAAAAA{}", letters(11), letters(43))),
+        ("encoded-jwt", format!("ZXlK{}", letters(160))),
+        ("flyio-token", format!("fm1a_{}", letters(120))),
+        ("gitlab-session-cookie", format!("_gitlab_session={}", lower(32))),
+        ("gitlab-token", format!("gloas-{}", letters(64))),
+        ("gitlab-token", format!("GR1348941{}", letters(20))),
+        ("gocardless-token", format!("GOCARDLESS_TOKEN=live_{}", letters(40))),
+        ("grafana-token", format!("eyJrIjoi{}", letters(90))),
+        ("harness-token", format!("pat.{}.{}.{}", letters(22), letters(24), letters(20))),
+        ("huggingface-token", format!("api_org_{}", noise("abcdefghijklmnopqrstuvwxyzABCDEFGH", 34))),
+        ("intra42-secret", format!("s-s4t2ud-{}", hex(64))),
+        ("lob-key", format!("live_{}", hex(35))),
+        ("mailgun-key", format!("mailgun_signing_key = {}-{}-{}", hex(32), hex(8), hex(8))),
+        ("octopus-key", format!("API-{}", noise(CAPITALS, 26))),
+        ("plaid-token", format!("access-production-{}-{}-{}-{}-{}", hex(8), hex(4), hex(4), hex(4), hex(12))),
+        ("sidekiq-credential", format!("https://{}:{}@gems.contribsys.com/", "1a2b3c4d", "5e6f7a8b")),
+        ("sidekiq-credential", format!("BUNDLE_GEMS__CONTRIBSYS__COM={}:{}", "1a2b3c4d", "5e6f7a8b")),
+        ("slack-token", format!("xoxa-2-{}", letters(40))),
+        (
+            "slack-webhook",
+            format!(
+                "https://hooks.slack.com/workflows/T{}/A{}/{}/{}",
+                noise(CAPITALS, 9),
+                noise(CAPITALS, 9),
+                digits(18),
+                letters(24)
+            ),
+        ),
+        ("square-access-token", format!("square_token: EAAA{}", letters(60))),
+        (
+            "teams-webhook",
+            format!(
+                "https://acme.webhook.office.com/webhookb2/{0}@{0}/IncomingWebhook/{1}/{0}",
+                "1a2b3c4d-1a2b-1a2b-1a2b-1a2b3c4d5e6f",
+                hex(32)
+            ),
+        ),
+        ("twitter-bearer-token", format!("{}{}%3D{}", "A".repeat(22), letters(20), letters(50))),
+        ("yandex-token", format!("AQVN{}", letters(36))),
+        ("yandex-token", format!("t1.{}.{}", letters(120), letters(86))),
     ]
 }
 
@@ -186,6 +234,11 @@ fn what_only_looks_like_one_passes() {
         "SG.short.key".to_owned(),
         "hf_hub_download(repo_id)".to_owned(),
         "risk-assessment-and-task-management-for-everybody-here".to_owned(),
+        "A3-PAPER-A4-PAPER".to_owned(),
+        "API-REFERENCE-AND-GUIDES".to_owned(),
+        format!("data:font/woff2;base64,{}/{}/", "A".repeat(60), letters(90)),
+        format!("t1.{} = t1.id", letters(8)),
+        format!("EAAA{}", letters(60)),
     ] {
         assert_eq!(codes(&text), Vec::<String>::new(), "{text}");
     }
@@ -224,6 +277,116 @@ fn a_private_key_is_found_in_pieces_and_in_base64() {
         format!("[\"-----BEGIN {key}-----\", \"Alpha1\", \"Bravo2\", \"Delta3\"]"),
         format!("const BEGIN: &str = \"-----BEGIN\"; const KIND: &str = \"{key}\"; let X1 = parse(BEGIN);"),
         format!("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{line}\n"),
+    ] {
+        assert_eq!(codes(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_private_key_is_found_in_json_and_xml() {
+    let (key, public) = (noise(LETTERS, 86), noise(LETTERS, 80));
+    let rsa = format!("{{\"kty\":\"RSA\",\"e\":\"AQAB\",\"n\":\"{public}\",\"d\":\"{key}\"}}");
+    let xml = format!("<RSAKeyValue><Modulus>{public}</Modulus><D>{key}==</D></RSAKeyValue>");
+    for text in [
+        rsa.clone(),
+        format!("{{\"keys\": [{{\"use\": \"sig\"}}, {rsa}]}}"),
+        rsa.replace(',', ",\n  ").replace(':', ": "),
+        rsa.replace('"', "\\\""),
+        format!("{{\"d\": \"{}_-x1\", \"x\": \"a\", \"crv\": \"Ed25519\", \"kty\": \"OKP\"}}", &key[..39]),
+        format!("const key = {{ kty: 'EC', crv: 'P-256', d: '{}' }};", &key[..43]),
+        format!("{{\"kty\": \"oct\", \"alg\": \"A128KW\", \"k\": \"{}\"}}", &key[..22]),
+        format!("kty: EC\ncrv: P-256\nd: {}\n", &key[..43]),
+        xml.clone(),
+        xml.replace('>', ">\n  "),
+        xml.replace('<', "&lt;").replace('>', "&gt;"),
+        xml.replace('<', "\\u003c").replace('>', "\\u003e"),
+        format!("<DSAKeyValue><P>{public}</P><X>{}=</X></DSAKeyValue>", &key[..27]),
+    ] {
+        assert_eq!(codes(&text), ["private-key"], "{text}");
+    }
+    for text in [
+        format!("{{\"kty\":\"RSA\",\"e\":\"AQAB\",\"n\":\"{public}\",\"kid\":\"{key}\"}}"),
+        format!("[{{\"kty\":\"EC\",\"x\":\"{public}\"}}, {{\"d\":\"{key}\"}}]"),
+        "const jwk = { kty: 'EC', d: privateKey.export({ format: 'jwk' }).d };".to_owned(),
+        "{\"kty\":\"EC\",\"d\":\"the private part, in base64url\"}".to_owned(),
+        // RFC 7517, appendix A.2.
+        "{\"kty\":\"EC\",\"d\":\"870MB6gfuTJ4HtUnUvYMyJpr5eUZNP4Bk43bVdj3eAE\"}".to_owned(),
+        format!("<RSAKeyValue><Modulus>{public}</Modulus><Exponent>AQAB</Exponent></RSAKeyValue>"),
+        format!("<RSAKeyValue><Modulus>{public}</Modulus></RSAKeyValue><D>{key}</D>"),
+        "xml.Append(\"<RSAKeyValue><D>\").Append(Convert.ToBase64String(parameters.D)).Append(\"</D></RSAKeyValue>\");"
+            .to_owned(),
+    ] {
+        assert_eq!(codes(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_private_key_is_found_in_hexadecimal() {
+    let pem = format!("-----BEGIN RSA {} KEY-----\n{}\n{}\n", "PRIVATE", noise(LETTERS, 64), noise(LETTERS, 64));
+    let random: Vec<u8> = noise(LETTERS, 120).into_bytes();
+    let der = |head: &[u8]| [head, &random].concat();
+    let joined = |bytes: &[u8], before: &str, between: &str| {
+        bytes.iter().map(|byte| format!("{before}{byte:02x}")).collect::<Vec<_>>().join(between)
+    };
+    let xxd = |bytes: &[u8]| -> String {
+        let line = |(number, row): (usize, &[u8])| {
+            let pairs: Vec<String> = row.chunks(2).map(|pair| joined(pair, "", "")).collect();
+            format!(
+                "{:08x}: {:39}  {}\n",
+                number * 16,
+                pairs.join(" "),
+                String::from_utf8_lossy(row).replace('\n', ".")
+            )
+        };
+        bytes.chunks(16).enumerate().map(line).collect()
+    };
+    let hexdump = |bytes: &[u8]| -> String {
+        let line = |(number, row): (usize, &[u8])| {
+            let halves: Vec<String> = row.chunks(8).map(|half| joined(half, "", " ")).collect();
+            format!("{:08x}  {:48}  |................|\n", number * 16, halves.join("  "))
+        };
+        bytes.chunks(16).enumerate().map(line).collect()
+    };
+    let (pkcs1, pkcs8, sec1) = (
+        der(&[0x30, 0x82, 4, 0xa4, 2, 1, 0, 2, 0x82, 1, 1, 0]),
+        der(&[0x30, 0x82, 4, 0xbe, 2, 1, 0, 0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 1, 1, 5, 0]),
+        der(&[0x30, 0x77, 2, 1, 1, 4, 32]),
+    );
+    for text in [
+        xxd(pem.as_bytes()),
+        hexdump(pem.as_bytes()),
+        joined(pem.as_bytes(), "", ""),
+        joined(pem.as_bytes(), "", "").to_uppercase(),
+        format!("static const char key[] = {{ {} }};", joined(pem.as_bytes(), "0x", ", ")),
+        format!("key = \"{}\"", joined(pem.as_bytes(), "\\x", "")),
+        joined(&pkcs1, "", ""),
+        joined(&pkcs1, "", ":"),
+        joined(&pkcs8, "0x", ",\n"),
+        joined(&sec1, "", ""),
+        xxd(&pkcs8),
+        format!(
+            "Private-Key: (2048 bit)\nprivateExponent:\n    {}\n",
+            joined(&random[..30], "", ":").replace("41:", "41:\n    ")
+        ),
+        format!("Private-Key: (256 bit)\npriv:\n    {}\npub:\n", joined(&random[..30], "", ":")),
+    ] {
+        assert_eq!(codes(&text), ["private-key"], "{text}");
+    }
+    let certificate = der(&[0x30, 0x82, 3, 0x5a, 0x30, 0x82, 2, 0x42, 0xa0, 3, 2, 1, 2]);
+    let public = der(&[0x30, 0x82, 1, 0x0a, 2, 0x82, 1, 1, 0]);
+    let request = der(&[0x30, 0x82, 2, 0x57, 2, 1, 0, 0x30, 0x12, 0x31, 0x10, 0x30, 0x0e]);
+    for text in [
+        joined(&certificate, "", ""),
+        joined(&public, "0x", ", "),
+        joined(&request, "", ":"),
+        joined(
+            b"-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ",
+            "",
+            "",
+        ),
+        "privateExponent:\n  the exponent, as hexadecimal digits\n".to_owned(),
+        "priv: ad:de:af:ba:be:fe:ed:ad:de:af:ba:be:fe:ed:ad:de:af\n".to_owned(),
+        "phone: 3082 555 0100, mac 30:82:a1:00:00:01\n".to_owned(),
     ] {
         assert_eq!(codes(&text), Vec::<String>::new(), "{text}");
     }

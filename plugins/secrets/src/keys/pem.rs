@@ -1,4 +1,4 @@
-//! Private keys, however they are spelled: a line that begins one, and after it some of the key.
+//! Private keys as text, however they are spelled: a line that begins one, and after it some of the key.
 //!
 //! Programs write a key as one string with escapes, as strings that are joined or stand side by side, as a list of lines,
 //! after the marks of comments, in JSON within JSON, with `%0A`, `&#10;` or `<br>` for the ends of lines. All of it comes
@@ -173,7 +173,7 @@ fn is_word(character: char) -> bool {
 }
 
 /// A word that nobody would say: long, of both cases and digits.
-fn is_piece(word: &str) -> bool {
+pub(super) fn is_piece(word: &str) -> bool {
     let has = |of: fn(&u8) -> bool| word.bytes().any(|byte| of(&byte));
     word.len() >= PIECE && has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }

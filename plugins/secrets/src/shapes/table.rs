@@ -29,19 +29,13 @@ const fn shape(
 }
 
 pub(crate) const SHAPES: &[Shape] = &[
-    shape(
-        "private-key",
-        "a private key",
-        &["PRIVATE", "BEGIN", "LS0tLS1CRUdJTi", "PuTTY-User-Key-File"],
-        "-----BEGIN",
-        "",
-    ),
+    shape("private-key", "a private key", crate::keys::MARKS, "-----BEGIN", ""),
     shape(
         "aws-access-key",
         "an AWS access key id",
-        &["AKIA", "ASIA", "ABIA", "ACCA"],
+        &["AKIA", "ASIA", "ABIA", "ACCA", "A3T"],
         "A",
-        token!(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", r"(?:\b|_)"),
+        token!(r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z2-7]{16}", r"(?:\b|_)"),
     ),
     shape(
         "aws-secret-key",
@@ -67,11 +61,37 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape(
         "gitlab-token",
         "a GitLab token",
-        &["glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glagent-", "glft-", "glimt-", "glsoat-", "glffct-"],
-        "gl",
-        token!(r"gl(?:pat|ptt|dt|rt|cbt|agent|ft|imt|soat|ffct)-[A-Za-z0-9_-]{20,}"),
+        &[
+            "glpat-",
+            "glptt-",
+            "gldt-",
+            "glrt-",
+            "glcbt-",
+            "glagent-",
+            "glft-",
+            "glimt-",
+            "glsoat-",
+            "glffct-",
+            "gloas-",
+            "GR1348941",
+        ],
+        "",
+        token!(r"(?:gl(?:pat|ptt|dt|rt|cbt|agent|ft|imt|soat|ffct|oas)-|GR1348941)[A-Za-z0-9_-]{20,}"),
     ),
-    shape("slack-token", "a Slack token", &["xox"], "xox", token!(r"xox[abeoprs]-[0-9]{8,}-[A-Za-z0-9-]{20,}")),
+    shape(
+        "gitlab-session-cookie",
+        "a GitLab session cookie",
+        &["_gitlab_session="],
+        "",
+        r"_gitlab_session=(?P<secret>[0-9a-z]{32})\b",
+    ),
+    shape(
+        "slack-token",
+        "a Slack token",
+        &["xox"],
+        "xox",
+        token!(r"xox(?:[abeoprs]-[0-9]{8,}|[ar]-[0-9])-[A-Za-z0-9-]{18,}"),
+    ),
     shape(
         "slack-app-token",
         "a Slack app token",
@@ -84,7 +104,7 @@ pub(crate) const SHAPES: &[Shape] = &[
         "a Slack webhook",
         &["hooks.slack.com"],
         "https://hooks.slack.com/",
-        r"https://hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{24}",
+        r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Z][A-Z0-9]{8,}/[A-Z0-9]{8,}/[A-Za-z0-9/]{24,}",
     ),
     shape("stripe-key", "a live Stripe key", &["k_live_"], "", token!(r"[sr]k_live_[A-Za-z0-9]{16,}")),
     shape(
@@ -102,6 +122,8 @@ pub(crate) const SHAPES: &[Shape] = &[
         "eyJ",
         token!(r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
     ),
+    // A token that is encoded again starts with `eyJ` in base64.
+    shape("encoded-jwt", "a JSON Web Token in base64", &["ZXlK"], "ZXlK", token!(r"ZXlK[A-Za-z0-9+/_-]{80,}={0,2}")),
     shape(
         "openai-key",
         "an OpenAI key",
@@ -119,7 +141,13 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("npm-token", "an npm token", &["npm_"], "npm_", token!(r"npm_[A-Za-z0-9]{36}", r"(?:\b|_)")),
     shape("pypi-token", "a PyPI token", &["pypi-AgEI"], "pypi-", token!(r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}")),
     shape("sendgrid-key", "a SendGrid key", &["SG."], "SG.", token!(r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}")),
-    shape("huggingface-token", "a Hugging Face token", &["hf_"], "hf_", token!(r"hf_[A-Za-z]{34}", r"(?:\b|_)")),
+    shape(
+        "huggingface-token",
+        "a Hugging Face token",
+        &["hf_", "api_org_"],
+        "",
+        token!(r"(?:hf|api_org)_[A-Za-z]{34}", r"(?:\b|_)"),
+    ),
     shape(
         "digitalocean-token",
         "a DigitalOcean token",
@@ -202,17 +230,19 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape(
         "flyio-token",
         "a Fly.io token",
-        &["fo1_", "fm1r_", "fm2_"],
+        &["fo1_", "fm1a_", "fm1r_", "fm2_"],
         "f",
-        token!(r"(?:fo1_[A-Za-z0-9_-]{43}|fm1r_[A-Za-z0-9+/]{100,}|fm2_[A-Za-z0-9+/]{100,})"),
+        token!(r"(?:fo1_[A-Za-z0-9_-]{43}|fm(?:1a|1r|2)_[A-Za-z0-9+/]{100,})"),
     ),
     shape("frameio-token", "a Frame.io token", &["fio-u-"], "fio-u-", token!(r"fio-u-[A-Za-z0-9_=-]{64}")),
     shape(
         "grafana-token",
         "a Grafana token",
-        &["glc_eyJ", "glsa_"],
-        "gl",
-        token!(r"(?:glc_eyJ[A-Za-z0-9+/]{32,400}={0,2}|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8})"),
+        &["glc_eyJ", "glsa_", "eyJrIjoi"],
+        "",
+        token!(
+            r"(?:glc_eyJ[A-Za-z0-9+/]{32,400}={0,2}|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|eyJrIjoi[A-Za-z0-9]{70,400})"
+        ),
     ),
     shape("groq-key", "a Groq key", &["gsk_"], "gsk_", token!(r"gsk_[A-Za-z0-9]{52}", r"\b")),
     shape("heroku-key", "a Heroku key", &["HRKU-"], "HRKU-", token!(r"HRKU-AA[A-Za-z0-9_-]{58}")),
@@ -222,8 +252,8 @@ pub(crate) const SHAPES: &[Shape] = &[
         "mailgun-key",
         "a Mailgun key",
         &["mailgun", "Mailgun", "MAILGUN"],
-        "key-",
-        r#"(?i)mailgun[^\n]{0,60}?["'=: ](?P<secret>key-[a-f0-9]{32})\b"#,
+        "",
+        r#"(?i)mailgun[^\n]{0,60}?["'=: ](?P<secret>key-[a-f0-9]{32}|[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8})\b"#,
     ),
     shape(
         "mailchimp-key",
@@ -344,9 +374,11 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape(
         "aws-bedrock-key",
         "an Amazon Bedrock key",
-        &["ABSKQmVkcm9ja0FQSUtleS"],
-        "ABSK",
-        token!(r"ABSKQmVkcm9ja0FQSUtleS[A-Za-z0-9+/]{80,250}={0,2}"),
+        &["ABSKQmVkcm9ja0FQSUtleS", "bedrock-api-key-"],
+        "",
+        token!(
+            r"(?:ABSKQmVkcm9ja0FQSUtleS[A-Za-z0-9+/]{80,250}={0,2}|bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[A-Za-z0-9+/=_-]{40,})"
+        ),
     ),
     shape(
         "artifactory-reference-token",
@@ -396,5 +428,108 @@ pub(crate) const SHAPES: &[Shape] = &[
     ),
     shape("sonar-token", "a SonarQube token", &["squ_", "sqp_", "sqa_"], "sq", token!(r"sq[upa]_[a-f0-9]{40}", r"\b")),
     shape("typeform-token", "a Typeform token", &["tfp_"], "tfp_", token!(r"tfp_[A-Za-z0-9_.=-]{59}")),
+    shape(
+        "1password-secret-key",
+        "a 1Password secret key",
+        &["A3-"],
+        "A3-",
+        token!(r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}", r"\b"),
+    ),
+    shape(
+        "airtable-token",
+        "an Airtable token",
+        &["airtable", "Airtable", "AIRTABLE"],
+        "pat",
+        r"(?i:airtable)[^\n]{0,80}?\b(?P<secret>pat[A-Za-z0-9]{14}\.[a-f0-9]{64})\b",
+    ),
+    shape(
+        "authress-key",
+        "an Authress key",
+        &[".acc_", ".acc-"],
+        "",
+        token!(
+            r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}"
+        ),
+    ),
+    shape(
+        "beamer-key",
+        "a Beamer key",
+        &["beamer", "Beamer", "BEAMER"],
+        "b_",
+        r#"(?i:beamer)[^\n]{0,60}?["'=: ](?P<secret>b_[A-Za-z0-9=_-]{44})(?:[^A-Za-z0-9=_-]|$)"#,
+    ),
+    shape("clickhouse-key", "a ClickHouse Cloud key", &["4b1d"], "4b1d", token!(r"4b1d[A-Za-z0-9]{38}", r"\b")),
+    shape(
+        "dropbox-token",
+        "a Dropbox token",
+        &["dropbox", "Dropbox", "DROPBOX"],
+        "",
+        r"(?i:dropbox)[^\n]{0,80}?\b(?P<secret>sl\.[A-Za-z0-9_=.-]{130,}|[A-Za-z0-9]{11}A{10}[A-Za-z0-9_=-]{43})",
+    ),
+    shape(
+        "gocardless-token",
+        "a live GoCardless token",
+        &["gocardless", "GoCardless", "GOCARDLESS"],
+        "live_",
+        r"(?i:gocardless)[^\n]{0,80}?\b(?P<secret>live_[A-Za-z0-9_=-]{40})",
+    ),
+    shape(
+        "harness-token",
+        "a Harness token",
+        &["pat.", "sat."],
+        "",
+        token!(r"[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}", r"\b"),
+    ),
+    shape(
+        "intra42-secret",
+        "a 42 intra client secret",
+        &["s-s4t2ud-", "s-s4t2af-"],
+        "s-s4t2",
+        token!(r"s-s4t2(?:ud|af)-[a-f0-9]{64}", r"\b"),
+    ),
+    shape("lob-key", "a live Lob key", &["live_"], "live_", token!(r"live_[a-f0-9]{35}", r"\b")),
+    shape("octopus-key", "an Octopus Deploy key", &["API-"], "API-", token!(r"API-[A-Z0-9]{26}", r"\b")),
+    shape(
+        "plaid-token",
+        "a Plaid access token",
+        &["access-production-", "access-development-"],
+        "access-",
+        token!(r"access-(?:production|development)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", r"\b"),
+    ),
+    shape(
+        "sidekiq-credential",
+        "a Sidekiq credential",
+        &["contribsys.com", "CONTRIBSYS__COM"],
+        "",
+        r#"(?:https?://(?P<secret>[a-f0-9]{8}:[a-f0-9]{8})@(?:gems|enterprise)\.contribsys\.com|CONTRIBSYS__COM["']?\s{0,3}[=:]\s{0,3}["']?[a-f0-9]{8}:[a-f0-9]{8}\b)"#,
+    ),
+    shape(
+        "square-access-token",
+        "a Square access token",
+        &["square", "Square", "SQUARE"],
+        "EAAA",
+        r"(?i:square)[^\n]{0,80}?\b(?P<secret>EAAA[A-Za-z0-9_-]{60})(?:[^A-Za-z0-9_-]|$)",
+    ),
+    shape(
+        "teams-webhook",
+        "a Microsoft Teams webhook",
+        &["webhook.office.com"],
+        "https://",
+        r"https://[a-z0-9]+\.webhook\.office\.com/webhookb2/[a-f0-9-]{36}@[a-f0-9-]{36}/IncomingWebhook/[a-z0-9]{32}/[a-f0-9-]{36}",
+    ),
+    shape(
+        "twitter-bearer-token",
+        "a Twitter bearer token",
+        &["AAAAAAAAAAAAAAAAAAAA"],
+        "",
+        token!(r"A{20,22}[A-Za-z0-9]{1,40}%[0-9A-F]{2}[A-Za-z0-9%]{40,80}"),
+    ),
+    shape(
+        "yandex-token",
+        "a Yandex Cloud credential",
+        &["AQVN", "t1."],
+        "",
+        token!(r"(?:AQVN[A-Za-z0-9_-]{35,38}|t1\.[A-Za-z0-9_-]{20,}={0,2}\.[A-Za-z0-9_-]{86}={0,2})"),
+    ),
     shape("xai-key", "an xAI key", &["xai-"], "xai-", token!(r"xai-[A-Za-z0-9]{80}", r"\b")),
 ];
