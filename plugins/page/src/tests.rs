@@ -1,0 +1,100 @@
+use super::*;
+use quick::plain;
+
+fn page(text: &str) -> Vec<(usize, String, Visibility)> {
+    shown(text).into_iter().filter(|row| !row.is_blank()).map(|row| (row.number, row.text(), row.visibility)).collect()
+}
+
+#[test]
+fn a_line_is_what_a_reader_sees() {
+    use Visibility::{Plain, Quoted, Unclear};
+    for (text, expected) in [
+        ("", &[][..]),
+        ("a **b** _c_ [d](e) <b>f</b>", &[(1, "a b c d f", Plain)]),
+        ("F**AI**L &#70;AIL F&shy;AIL", &[(1, "FAIL FAIL FAIL", Plain)]),
+        ("a\nb\\\nc<br>d", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain), (3, "d", Plain)]),
+        (
+            "# a\n\n- b\n- [x] c\n\n1. d",
+            &[(1, "# a", Plain), (3, "- b", Plain), (4, "- [x] c", Plain), (6, "1. d", Plain)],
+        ),
+        ("~~a~~ `b` <del>c</del> ![d](e)", &[(1, "~~a~~ `b` ~~c~~ ~~d~~", Plain)]),
+        ("> a\nb\n\nc", &[(1, "a", Quoted), (2, "b", Unclear), (4, "c", Plain)]),
+        ("```\na\nb\n```\nc", &[(2, "a", Quoted), (3, "b", Quoted), (5, "c", Plain)]),
+        ("```\na", &[(2, "a", Unclear)]),
+        ("    a", &[(1, "a", Unclear)]),
+        ("<!-- a -->\nb", &[(2, "b", Plain)]),
+        ("<!-- a --> b", &[(1, "b", Unclear)]),
+        ("a <!-- b --> c", &[(1, "a  c", Plain)]),
+        ("<!-- a\nb", &[(1, "a", Unclear), (2, "b", Unclear)]),
+        ("<!--\na\n-->\nb", &[(4, "b", Plain)]),
+        ("[//]: # (a)\n\nb", &[(3, "b", Plain)]),
+        ("<div>\na &#98;\n</div>\n\nc", &[(2, "a b", Unclear), (5, "c", Plain)]),
+        ("<div hidden>\n\na\n\n</div>\n\nb", &[(3, "<a>", Unclear), (7, "b", Plain)]),
+        (
+            "<details><summary>a</summary>b</details>\n\n<h1>c</h1>d",
+            &[(1, "a", Unclear), (1, "b", Unclear), (3, "c", Unclear), (3, "d", Unclear)],
+        ),
+        ("| a | b |\n|---|---|\n| c | d |", &[(1, "| a | b ", Plain), (3, "| c | d ", Plain)]),
+        ("\u{FEFF}a\rb\u{2028}c", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain)]),
+        ("\\*a\\* &lt;b&gt;", &[(1, "*a* <b>", Plain)]),
+    ] {
+        let expected: Vec<(usize, String, Visibility)> =
+            expected.iter().map(|&(number, text, visibility)| (number, text.to_owned(), visibility)).collect();
+        assert_eq!(page(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_text_without_markup_reads_as_rendered() {
+    for text in [
+        "",
+        "\n\n",
+        "All tests pass.\n\nTASK_COMPLETE\n",
+        "All tests pass. This is not\nTASK_COMPLETE",
+        "a  \nb \n\n\n\nc's \"d\" (e): f/g, 100 % - h; i!\n",
+        "see http://example.com/a_b and me@example.com: it's - fine",
+        "a --\nb ---\nc",
+        "x\n  \ny",
+    ] {
+        assert_eq!(plain(text).as_deref(), Some(&*rendered(text)), "{text:?}");
+    }
+    // And whatever else counts as plain.
+    let alphabet: Vec<char> = "abT1 _-.:()'\"\n+/!".chars().collect();
+    let mut state: u32 = 7;
+    let mut compared = 0;
+    for _ in 0..5_000 {
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) as usize
+        };
+        let length = next() % 14;
+        let text: String = (0..length).map(|_| alphabet[next() % alphabet.len()]).collect();
+        if let Some(plain) = plain(&text) {
+            assert_eq!(plain, rendered(&text), "{text:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared}");
+    for marked in [
+        "a\n---", "- a", "1. a", "a\n===", " a", "a\tb", "a_ b", "_a", "*a*", "a\\b", "&lt;", "é", "a\r\nb", "`a`",
+        "+ a",
+    ] {
+        assert_eq!(plain(marked), None, "{marked:?}");
+    }
+}
+
+#[test]
+fn a_line_begins_or_goes_on() {
+    let begins =
+        |text: &str| shown(text).iter().filter(|row| !row.is_blank()).map(|row| row.begins).collect::<Vec<_>>();
+    assert_eq!(begins("a\nb\n\nc"), [true, false, true]);
+    assert_eq!(begins("- a\nb\n- c"), [true, false, true]);
+}
+
+#[test]
+fn a_long_text_of_marks_takes_no_longer_than_its_length() {
+    for mark in ["[", "> ", "`", "<b>", "&", "~~a", "| "] {
+        let text = mark.repeat(100_000);
+        assert!(shown(&text).len() <= 100_001, "{mark}");
+    }
+}
