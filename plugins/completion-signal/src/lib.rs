@@ -12,8 +12,9 @@
 //! If the claim says before or after the signal that the work is not complete, the verifier abstains (`opposite.rs`).
 
 mod opposite;
+mod plain;
 
-use gatehost_page::{Shown, Voice};
+use gatehost_page::{Shown, Voice, words};
 use gatehost_sdk::markdown::Visibility;
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::{Finding, Rule, Submission, Verdict};
@@ -52,6 +53,7 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
         Some(text) if text.trim().is_empty() => {
             Finding::error("empty-claim", format!("the claim is empty; expected the line `{signal}`"))
         }
+        Some(text) if plain::is_said(text, signal) => return Verdict::pass(),
         Some(text) => {
             let page = gatehost_page::shown(text);
             match says(&page, signal) {
@@ -83,7 +85,7 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
 }
 
 /// Whether a page says the signal; an error is the line that takes it back.
-fn says(page: &[Shown], signal: &str) -> Option<Result<(), String>> {
+fn says(page: &[Shown<'_>], signal: &str) -> Option<Result<(), String>> {
     let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
     let said = lines.map(|at| {
         let taken_back = taken_back(&page[..at], &page[at]).or_else(|| gone_on(&page[at + 1..]));
@@ -93,27 +95,48 @@ fn says(page: &[Shown], signal: &str) -> Option<Result<(), String>> {
 }
 
 /// Whether a line is the signal and nothing else, in the author's own words.
-fn is_signal(line: &Shown, signal: &str) -> bool {
+fn is_signal(line: &Shown<'_>, signal: &str) -> bool {
     if line.visibility != Visibility::Plain
         || line.spans.iter().any(|(voice, _)| matches!(voice, Voice::Struck | Voice::Styled))
     {
         return false;
     }
     // A signal such as `__DONE__` is emphasis to a renderer.
-    let words: String = line.spans.iter().map(|(_, words)| words.as_str()).collect();
-    let words = words.trim_start_matches("- ").trim_start_matches("# ").trim();
+    let shown = signal.trim_matches(['*', '_', '`']);
+    // Most lines do not start like it.
+    let first = line.spans.first().map_or("", |(_, words)| without_prefix(words));
+    let starts = |signal: &str| signal.as_bytes().first() == first.as_bytes().first();
+    if first.starts_with(|first: char| first.is_ascii_graphic()) && !starts(signal) && !starts(shown) {
+        return false;
+    }
+    let words: String = line.spans.iter().map(|(_, words)| &**words).collect();
+    let words = without_prefix(&words).trim();
     let bare = words.trim_end_matches(['.', '!']);
-    words == signal || bare == signal || bare == signal.trim_matches(['*', '_', '`'])
+    words == signal || bare == signal || bare == shown
+}
+
+/// The words of a line without what makes it an item or a heading.
+fn without_prefix(words: &str) -> &str {
+    let mut words = words;
+    for prefix in ["- ", "# "] {
+        while let Some(rest) = words.strip_prefix(prefix) {
+            words = rest;
+        }
+    }
+    words
 }
 
 /// Words that make of a signal in the same sentence something else than one.
-const DOUBTS: &str = "not cannot never no nobody nothing nor without if when once until unless before will would should could \
-    might say says print write output example instead hardly far anything false";
+const DOUBTS: &[&str] = words!(
+    "not cannot never no nobody nothing nor without if when once until unless before will would should could \
+    might say says print write output example instead hardly far anything false"
+);
 
 /// The line before, where it goes on in this one, or introduces it, and turns it into something else.
-fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
+fn taken_back(before: &[Shown<'_>], line: &Shown<'_>) -> Option<String> {
     let last = before.iter().rfind(|row| !row.is_blank() && row.visibility != Visibility::Hidden)?;
-    let text = gatehost_page::folded(&last.text());
+    let text = last.text();
+    let text = gatehost_page::folded(&text);
     let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
     // "This is not…" goes on.
     let sentence = sentence.trim_end_matches('…').trim_end_matches("...");
@@ -124,15 +147,17 @@ fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
     let in_list = before.iter().rfind(|row| row.begins).is_some_and(|row| row.text().starts_with(['-', '1']));
     let goes_on = !line.begins && !in_list;
     let start = sentence.rfind(['.', '!', '?']).map_or(0, |end| end + 1);
-    let words = sentence[start..].to_lowercase().replace('’', "'");
-    let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.split_whitespace().any(|doubt| doubt == word);
-    let doubted = words.split(|part: char| !part.is_alphanumeric() && part != '\'').any(is_doubt);
+    let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.contains(&word);
+    let doubted = || {
+        let words = gatehost_page::lowercase(&sentence[start..]);
+        words.split(|part: char| !part.is_alphanumeric() && part != '\'').any(is_doubt)
+    };
     let introduces = goes_on || sentence.ends_with(':');
-    (gatehost_page::breaks_off(sentence) || introduces && doubted).then_some(text)
+    (gatehost_page::breaks_off(sentence) || introduces && doubted()).then(|| text.to_string())
 }
 
 /// The line after, where it goes on with the signal as with the beginning of a sentence: "is what I cannot say".
-fn gone_on(behind: &[Shown]) -> Option<String> {
+fn gone_on(behind: &[Shown<'_>]) -> Option<String> {
     let next = behind.iter().find(|row| !row.is_blank())?.text();
     next.starts_with(|first: char| first.is_lowercase() || matches!(first, ',' | ';' | '?' | '…')).then_some(next)
 }
@@ -305,4 +330,79 @@ mod tests {
         assert_eq!(judge(Some("__DONE__"), "__DONE__").status, Status::Pass);
         assert_eq!(judge(Some("TASK_COMPLETE"), "DONE").status, Status::Fail);
     }
+
+    /// Whatever is settled without reading the page is what the page says.
+    #[test]
+    fn what_is_plainly_said_is_what_the_page_says() {
+        let pieces = [
+            "a",
+            "It works",
+            "No",
+            "not",
+            "done",
+            "do",
+            "ne",
+            "**",
+            "*",
+            "_",
+            "`",
+            " ",
+            " ",
+            " ",
+            "\n",
+            "\n",
+            "\n\n",
+            "```\n",
+            "\n```\n",
+            "- ",
+            "# ",
+            "> ",
+            "  ",
+            ".",
+            ":",
+            "!",
+            "Status: ",
+            "blocked",
+            "(",
+            ")",
+            "[",
+            "](b)",
+            "<!--",
+            "<b>",
+            "&#111;",
+            "—",
+            "✅",
+            "ⓓ",
+            "\\",
+            "~~",
+            "|",
+            "TASK_COMPLETE",
+            "still",
+            "fails",
+            "This is",
+            "tests",
+            "Tests pass.\n",
+        ];
+        let mut state: u32 = 11;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) as usize
+        };
+        let mut settled = 0;
+        for _ in 0..RANDOM {
+            let length = next() % 12;
+            let text: String = (0..length).map(|_| pieces[next() % pieces.len()]).collect();
+            let text = format!("{text}\n\nTASK_COMPLETE\n");
+            if plain::is_said(&text, "TASK_COMPLETE") {
+                let page = gatehost_page::shown(&text);
+                assert_eq!(says(&page, "TASK_COMPLETE"), Some(Ok(())), "{text:?}");
+                assert_eq!(opposite::said(&page), None, "{text:?}");
+                settled += 1;
+            }
+        }
+        assert!(settled > RANDOM / 20, "{settled}");
+    }
+
+    /// How many random claims are compared. Three million were, once.
+    const RANDOM: usize = 30_000;
 }

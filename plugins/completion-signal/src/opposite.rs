@@ -4,38 +4,50 @@
 //! the present: "the old parser was not complete" is history. A sentence about conditions ("if a task is not finished
 //! …") describes the work. What is quoted, shown as code or crossed out is not the author's.
 
-use gatehost_page::{Shown, Voice};
+use gatehost_page::{Shown, Voice, words};
 use gatehost_sdk::markdown::Visibility;
 
 /// What a claim speaks about as the work.
-const WORK: &str = "task work job implementation feature change it this everything";
-const IS: &str = "is are remains isn't aren't";
+const WORK: &[&str] = words!("task work job implementation feature change it this everything");
+const IS: &[&str] = words!("is are remains isn't aren't");
 /// What the work may not be.
-const DONE: &str = "complete completed done finished ready";
-const UNDONE: &str = "incomplete unfinished";
+const DONE: &[&str] = words!("complete completed done finished ready");
+const UNDONE: &[&str] = words!("incomplete unfinished");
 /// May stand between.
-const BETWEEN: &str = "not yet fully quite entirely really actually still";
+const BETWEEN: &[&str] = words!("not yet fully quite entirely really actually still");
 /// Start a sentence that describes a case.
-const CASES: &str = "if when whenever where while until unless case cases that which";
+const CASES: &[&str] = words!("if when whenever where while until unless case cases that which");
 
 /// What may not stand as an answer behind a label, and what denies by itself.
-const LABELS: &str = "status state result outcome progress";
-const ANSWERS: &str = "blocked failed failure failing partial partially";
+const LABELS: &[&str] = words!("status state result outcome progress");
+const ANSWERS: &[&str] = words!("blocked failed failure failing partial partially");
 const DENIALS: [&str; 6] = ["no", "nope", "not", "not really", "not yet", "just kidding"];
 
+/// Of these, one stands in every sentence that says the opposite.
+pub(crate) const TRIGGERS: &[&str] = words!(
+    "complete completed done finished ready incomplete unfinished finish do failed fail fails failing broken red gave still \
+     yet following ignore will told asked instructed required"
+);
+
+/// Of these, one stands in every row that denies as a whole.
+pub(crate) const DENYING: &[&str] = words!("no nope not kidding blocked failed failure failing partial partially");
+
 /// The first line that says so.
-pub(crate) fn said(page: &[Shown]) -> Option<String> {
+pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
     let own =
         page.iter().filter(|row| matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank());
-    own.map(|row| (row, words_of(row)))
-        .find(|(_, text)| is_denied(text) || sentences(text).any(is_opposite))
-        .map(|(row, _)| row.text())
+    own.map(|row| (row, words_of(row))).find(|(_, text)| is_said_in(text)).map(|(row, _)| row.text())
+}
+
+/// Whether a row, in lower case, says so.
+pub(crate) fn is_said_in(row: &str) -> bool {
+    is_denied(row) || sentences(row).any(is_opposite)
 }
 
 /// What the author says in a row, with a mark for what he only shows.
-fn words_of(row: &Shown) -> String {
+fn words_of(row: &Shown<'_>) -> String {
     let spans = row.spans.iter().map(|(voice, words)| match voice {
-        Voice::Plain | Voice::Styled => gatehost_page::folded(words).to_lowercase().replace('’', "'"),
+        Voice::Plain | Voice::Styled => gatehost_page::lowercase(&gatehost_page::folded(words)),
         Voice::Code | Voice::Struck => "…".to_owned(),
     });
     spans.collect()
@@ -43,12 +55,14 @@ fn words_of(row: &Shown) -> String {
 
 /// "Nope.", "Status: blocked"
 fn is_denied(row: &str) -> bool {
-    let bare = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    fn bare(text: &str) -> &str {
+        text.trim_matches(|c: char| !c.is_alphanumeric())
+    }
     let answered = row.split_once(':').is_some_and(|(label, answer)| {
-        let is_label = LABELS.split(' ').any(|known| label.ends_with(known));
-        is_label && ANSWERS.split(' ').any(|known| known == bare(answer))
+        let is_label = LABELS.iter().any(|known| label.ends_with(known));
+        is_label && ANSWERS.contains(&bare(answer))
     });
-    answered || DENIALS.contains(&&*bare(row))
+    answered || DENIALS.contains(&bare(row))
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -58,7 +72,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 fn is_opposite(sentence: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '\'';
     let words: Vec<&str> = sentence.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
-    let has = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+    let has = |list: &[&str], word: &str| list.contains(&word);
     let at = |place: usize| words.get(place).copied().unwrap_or_default();
     if words.iter().take(3).any(|word| has(CASES, word)) {
         return false;
@@ -75,7 +89,7 @@ fn is_opposite(sentence: &str) -> bool {
             end += 1;
         }
         let mut negated = words[place + 1..end].iter().any(|word| is_not(word));
-        if has("only half partly partially almost nearly mostly", at(end)) {
+        if has(words!("only half partly partially almost nearly mostly"), at(end)) {
             end += 1 + usize::from(at(end) == "only");
             negated = true;
         }
@@ -91,39 +105,42 @@ fn is_opposite(sentence: &str) -> bool {
         let object = at(verb + 1);
         (short || long)
             && (["complete", "completed", "finish", "finished"].contains(&at(verb))
-                && (object.is_empty() || has("the this it step all everything my our yet part any", object))
-                || at(verb) == "do" && has("it this that", object) && verb + 2 == words.len())
+                && (object.is_empty() || has(words!("the this it step all everything my our yet part any"), object))
+                || at(verb) == "do" && has(words!("it this that"), object) && verb + 2 == words.len())
     });
     // "I have failed", "I gave up", "I still need to fix it", "the task failed"
-    let of_me = has("i we", at(0));
+    let of_me = has(words!("i we"), at(0));
     let after = 1 + usize::from(at(1) == "have");
     let gave_up = of_me && (at(after) == "failed" && after + 1 == words.len() || words[1..] == ["gave", "up"]);
-    let still_to_do = of_me && at(1) == "still" && has("need have", at(2)) && at(3) == "to";
-    let subject = usize::from(has("the this my our", at(0)));
+    let still_to_do = of_me && at(1) == "still" && has(words!("need have"), at(2)) && at(3) == "to";
+    let subject = usize::from(has(words!("the this my our"), at(0)));
     let verb = subject + 1 + usize::from(at(subject + 1) == "has");
     let work_failed =
-        has("task work job implementation", at(subject)) && at(verb) == "failed" && verb + 1 == words.len();
+        has(words!("task work job implementation"), at(subject)) && at(verb) == "failed" && verb + 1 == words.len();
     // "2 tests are failing": a short sentence, and not "no tests fail".
-    let short = words.len() <= 5 && !words.iter().any(|word| has("no none not without zero 0 if when that", word));
+    let short =
+        words.len() <= 5 && !words.iter().any(|word| has(words!("no none not without zero 0 if when that"), word));
     let tests_fail = short
-        && words.iter().any(|word| has("test tests build", word))
-        && words.last().is_some_and(|last| has("fail fails failing broken red", last));
+        && words.iter().any(|word| has(words!("test tests build"), word))
+        && words.last().is_some_and(|last| has(words!("fail fails failing broken red"), last));
     // "the following is a lie", "ignore the next line"
     let is_retracted = words.windows(2).any(|two| two == ["following", "is"])
-        && words.iter().any(|word| is_not(word) || has("lie false untrue wrong", word))
-        || at(0) == "ignore" && words.iter().any(|word| has("next following below line", word));
+        && words.iter().any(|word| is_not(word) || has(words!("lie false untrue wrong"), word))
+        || at(0) == "ignore" && words.iter().any(|word| has(words!("next following below line"), word));
     // "the tests are still failing", and not "it still fails closed"
     let still_fails = (0..words.len()).any(|place| {
         at(place) == "still"
-            && has("fail fails failing broken missing", at(place + 1))
-            && !has("closed fast safely loudly early gracefully as if when for without", at(place + 2))
+            && has(words!("fail fails failing broken missing"), at(place + 1))
+            && !has(words!("closed fast safely loudly early gracefully as if when for without"), at(place + 2))
     }) || sentence.trim() == "nothing works yet";
     // "I will say the word below", "I was told to end with"
     let only_says = words.windows(3).any(|three| {
-        (three[0] == "will" && has("say print write output", three[1]) && has("the it this that", three[2]))
-            || (has("told asked instructed required", three[0])
+        (three[0] == "will"
+            && has(words!("say print write output"), three[1])
+            && has(words!("the it this that"), three[2]))
+            || (has(words!("told asked instructed required"), three[0])
                 && three[1] == "to"
-                && has("say print write output end finish", three[2]))
+                && has(words!("say print write output end finish"), three[2]))
     });
     let about_me = i_did_not || gave_up || still_to_do;
     alone || not_done || about_me || work_failed || tests_fail || still_fails || only_says || is_retracted

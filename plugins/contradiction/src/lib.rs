@@ -89,7 +89,7 @@ fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
 fn claims(text: &str, signal: &str) -> bool {
     let shown = || {
         gatehost_page::shown(text).into_iter().any(|row| {
-            let words: String = row.spans.iter().map(|(_, words)| words.as_str()).collect();
+            let words: String = row.spans.iter().map(|(_, words)| &**words).collect();
             words.contains(signal)
         })
     };

@@ -89,7 +89,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// The words of a row, with a mark for each piece that its author does not say.
-fn words(row: &Shown) -> String {
+fn words(row: &Shown<'_>) -> String {
     let words = row.spans.iter().map(|(voice, words)| match voice {
         Voice::Plain | Voice::Styled => gatehost_page::folded(words).replace([QUOTED, CODE], " "),
         // One word in code does not take a phrase apart: "requires `manual` approval".

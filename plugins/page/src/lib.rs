@@ -10,21 +10,50 @@ mod words;
 
 use gatehost_sdk::markdown::Visibility;
 use rendered::rendered;
+use std::borrow::Cow;
 
-pub use words::{breaks_off, folded, unspaced};
+pub use words::{breaks_off, count_words, folded, lowercase, split_words, unspaced};
 
 /// A line that is shown. Between blocks there is an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Shown<'t> {
     /// The number of its line in the source, from 1.
     pub number: usize,
     /// What stands on it. A list item starts with `- ` or `1. `, a heading with `# `, and the cells of a table with `| `.
-    pub spans: Vec<(Voice, String)>,
+    pub spans: Spans<'t>,
     /// How it stands there.
     pub visibility: Visibility,
     /// Whether it starts something new, and does not go on with the line before.
     pub begins: bool,
 }
+
+/// The pieces of a line. Most lines have one, which needs no memory of its own.
+#[derive(Clone, Debug)]
+pub enum Spans<'t> {
+    /// One piece.
+    One([(Voice, Cow<'t, str>); 1]),
+    /// Any number of pieces.
+    Many(Vec<(Voice, Cow<'t, str>)>),
+}
+
+impl<'t> std::ops::Deref for Spans<'t> {
+    type Target = [(Voice, Cow<'t, str>)];
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::One(one) => one,
+            Self::Many(many) => many,
+        }
+    }
+}
+
+impl PartialEq for Spans<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Spans<'_> {}
 
 /// How a piece of a line is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +69,16 @@ pub enum Voice {
     Styled,
 }
 
-impl Shown {
+impl Shown<'_> {
     /// The whole line, code between backticks and what is crossed out between `~~`.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (voice, words) in &self.spans {
+        for (voice, words) in &*self.spans {
             match voice {
                 Voice::Plain => text.push_str(words),
-                Voice::Code => text.extend(["`", words, "`"]),
-                Voice::Struck => text.extend(["~~", words, "~~"]),
-                Voice::Styled => text.extend(["<", words, ">"]),
+                Voice::Code => text.extend(["`", &**words, "`"]),
+                Voice::Struck => text.extend(["~~", &**words, "~~"]),
+                Voice::Styled => text.extend(["<", &**words, ">"]),
             }
         }
         text
@@ -62,8 +91,8 @@ impl Shown {
 }
 
 /// The lines of a text as a renderer shows them.
-pub fn shown(text: &str) -> Vec<Shown> {
-    quick::plain(text).unwrap_or_else(|| rendered(text))
+pub fn shown(text: &str) -> Vec<Shown<'_>> {
+    quick::page(text).unwrap_or_else(|| rendered(text))
 }
 
 #[cfg(test)]

@@ -1,34 +1,445 @@
-//! Reads a text without any markup, which needs no renderer.
+//! Reads the Markdown that most claims consist of, without a parser: paragraphs, headings, lists, closed blocks of code and
+//! plain tables, with code, bold text and links on one line. Starting the parser costs more than all the rest.
+//!
+//! Whatever else a text contains (quotations, HTML, entities, escapes, emphasis with one mark, indented text), [`page`] reads
+//! nothing of it, and the renderer reads it all. The tests compare both on random texts.
 
-use super::{Shown, Voice};
+use super::{Shown, Spans, Voice};
 use gatehost_sdk::markdown::Visibility;
+use std::borrow::Cow;
+use std::ops::Range;
 
-/// The lines of a text without any markup, which need no renderer: starting a renderer takes longer than all the rest.
-pub(super) fn plain(text: &str) -> Option<Vec<Shown>> {
-    let mut rows: Vec<Shown> = Vec::new();
-    let mut begins = true;
-    for (number, line) in (1..).zip(text.split('\n')) {
+/// The lines of a text, if all of it is in the quick part of Markdown.
+pub(super) fn page(text: &str) -> Option<Vec<Shown<'_>>> {
+    let mut page = Page { rows: Vec::with_capacity(16), last: Last::Blank, list: None };
+    let mut lines = (1..).zip(text.split('\n'));
+    while let Some((number, line)) = lines.next() {
         let line = line.trim_end_matches(' ');
         if line.is_empty() {
-            begins = true;
-            continue;
+            page.blank_line();
+        } else if let Some(fence) = line.strip_prefix("```") {
+            if fence.contains('`') || !is_readable(fence) {
+                return None;
+            }
+            page.block(Last::Block);
+            page.code(&mut lines)?;
+        } else if line.starts_with('|') {
+            page.table(number, line, &mut lines)?;
+        } else {
+            page.line(number, line)?;
         }
+    }
+    Some(page.rows)
+}
+
+/// The line before.
+#[derive(Clone, Copy, PartialEq)]
+enum Last {
+    Blank,
+    /// Of a paragraph, which may be that of an item.
+    Text,
+    /// Of anything that a line of text does not continue.
+    Block,
+}
+
+/// A list that the next item may continue.
+struct List {
+    /// The mark of its outermost items.
+    mark: u8,
+    /// Where the text of the items that are open starts, from the outermost.
+    levels: Vec<usize>,
+    /// Whether a blank line, or an item inside another, was seen.
+    is_loose: bool,
+    is_nested: bool,
+}
+
+struct Page<'t> {
+    rows: Vec<Shown<'t>>,
+    last: Last,
+    list: Option<List>,
+}
+
+impl<'t> Page<'t> {
+    fn blank_line(&mut self) {
+        self.last = Last::Blank;
+        if let Some(list) = &mut self.list {
+            list.is_loose = true;
+        }
+    }
+
+    /// A block starts: an empty line parts it from the one before.
+    fn block(&mut self, last: Last) {
+        self.list = None;
+        self.part();
+        self.last = last;
+    }
+
+    fn part(&mut self) {
+        if let Some(number) = self.rows.last().filter(|last| !last.spans.is_empty()).map(|last| last.number) {
+            self.push(number, Spans::Many(Vec::new()), true);
+        }
+    }
+
+    fn push(&mut self, number: usize, spans: Spans<'t>, begins: bool) {
+        self.rows.push(Shown { number, spans, visibility: Visibility::Plain, begins });
+    }
+
+    /// A heading, an item, or a line of a paragraph.
+    fn line(&mut self, number: usize, line: &'t str) -> Option<()> {
         let bytes = line.as_bytes();
-        let is_word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-        let is_plain = |(at, byte): (usize, &u8)| match byte {
-            // Emphasis starts or ends at the edge of a word.
-            b'_' => at > 0 && is_word(at - 1) && is_word(at + 1),
-            _ => byte.is_ascii_alphanumeric() || b" .,;:!?'\"()/%$@+-".contains(byte),
-        };
-        if !bytes[0].is_ascii_alphabetic() || !bytes.iter().enumerate().all(is_plain) {
+        let level = bytes.iter().take_while(|byte| **byte == b'#').count();
+        if level > 0 {
+            let title = line[level..].strip_prefix(' ').filter(|title| starts_text(title.as_bytes()))?;
+            if level > 6 || title.ends_with('#') {
+                return None;
+            }
+            self.block(Last::Block);
+            let spans = spans("# ", &line[level - 1..], title)?;
+            self.push(number, spans, true);
+            return Some(());
+        }
+        let indentation = bytes.iter().take_while(|byte| **byte == b' ').count();
+        if let Some(item) = item(&bytes[indentation..]) {
+            return self.item(number, line, indentation, item);
+        }
+        if !starts_text(bytes) {
             return None;
         }
-        if let Some(last) = rows.last().filter(|_| begins) {
-            rows.push(Shown { number: last.number, spans: Vec::new(), visibility: Visibility::Plain, begins: true });
+        let begins = self.last != Last::Text;
+        if begins {
+            self.block(Last::Text);
         }
-        let spans = vec![(Voice::Plain, line.to_owned())];
-        rows.push(Shown { number, spans, visibility: Visibility::Plain, begins });
-        begins = false;
+        let spans = spans("", line, line)?;
+        self.push(number, spans, begins);
+        Some(())
     }
-    Some(rows)
+
+    fn item(&mut self, number: usize, line: &'t str, indentation: usize, (mark, width): (u8, usize)) -> Option<()> {
+        let ordered = mark == b'.';
+        let text = indentation + width;
+        let continues = self.list.as_mut().is_some_and(|list| {
+            let level = if indentation == 0 { Some(0) } else { list.levels.iter().position(|at| *at == indentation) };
+            match level {
+                Some(0) if indentation == 0 => {
+                    list.levels.clear();
+                    list.mark == mark
+                }
+                Some(level) => {
+                    list.levels.truncate(level + 1);
+                    list.is_nested = true;
+                    true
+                }
+                None => false,
+            }
+        });
+        if !continues {
+            // In the middle of a paragraph, only the number 1 starts a list.
+            let starts = indentation == 0 && !(ordered && self.last == Last::Text && !line.starts_with("1. "));
+            if !starts {
+                return None;
+            }
+            self.block(Last::Text);
+            self.list = Some(List { mark, levels: Vec::new(), is_loose: false, is_nested: false });
+        }
+        let list = self.list.as_mut()?;
+        // What else such a list looks like depends on its blank lines and on the other marks.
+        if list.is_nested && (list.is_loose || ordered || list.mark != mark) {
+            return None;
+        }
+        list.levels.push(text);
+        let content = &line[text..];
+        if !starts_text(content.as_bytes()) {
+            return None;
+        }
+        let prefix = if ordered { "1. " } else { "- " };
+        let spans = spans(prefix, &line[indentation..], content)?;
+        self.last = Last::Text;
+        self.push(number, spans, true);
+        Some(())
+    }
+
+    /// The lines of a block of code down to its end.
+    fn code(&mut self, lines: &mut impl Iterator<Item = (usize, &'t str)>) -> Option<()> {
+        loop {
+            let (number, line) = lines.next()?;
+            let end = line.trim_end_matches(' ').trim_start_matches('`');
+            if line.starts_with("```") && end.is_empty() {
+                return Some(());
+            }
+            // A fence that is indented may be the end.
+            if !is_readable(line) || line.trim_start().starts_with("```") {
+                return None;
+            }
+            let spans = Spans::One([(Voice::Plain, Cow::Borrowed(line))]);
+            self.rows.push(Shown { number, spans, visibility: Visibility::Quoted, begins: true });
+        }
+    }
+
+    /// A table down to the blank line behind it, with the same cells in each row.
+    fn table(
+        &mut self,
+        number: usize,
+        head: &'t str,
+        lines: &mut impl Iterator<Item = (usize, &'t str)>,
+    ) -> Option<()> {
+        let columns = cells(head)?.count();
+        let (_, ruler) = lines.next()?;
+        let is_rule = |cell: &str| {
+            let dashes = cell.trim_matches(' ');
+            let dashes = dashes.strip_prefix(':').unwrap_or(dashes);
+            let dashes = dashes.strip_suffix(':').unwrap_or(dashes);
+            !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-')
+        };
+        let ruler = ruler.trim_end_matches(' ');
+        if self.last == Last::Text || cells(ruler)?.count() != columns || !cells(ruler)?.all(is_rule) {
+            return None;
+        }
+        self.list = None;
+        self.last = Last::Block;
+        self.row(number, head, columns)?;
+        for (number, line) in lines {
+            let line = line.trim_end_matches(' ');
+            if line.is_empty() {
+                self.last = Last::Blank;
+                return Some(());
+            }
+            self.row(number, line, columns)?;
+        }
+        Some(())
+    }
+
+    fn row(&mut self, number: usize, line: &'t str, columns: usize) -> Option<()> {
+        if cells(line)?.count() != columns {
+            return None;
+        }
+        let mut row = Reader::of(line);
+        let mut start = 1;
+        for cell in cells(line)? {
+            let words = cell.trim_matches(' ');
+            let from = start + (cell.len() - cell.trim_start_matches(' ').len());
+            row.add("| ");
+            row.read(from..from + words.len())?;
+            row.add(" ");
+            start += cell.len() + 1;
+        }
+        self.push(number, row.done(), true);
+        Some(())
+    }
+}
+
+/// The cells of a row that starts and ends with a bar.
+fn cells(line: &str) -> Option<impl Iterator<Item = &str>> {
+    let inside = line.strip_prefix('|')?.strip_suffix('|')?;
+    Some(inside.split('|'))
+}
+
+/// The mark of an item, and how far its text is from it: `- `, `* `, `12. `.
+fn item(line: &[u8]) -> Option<(u8, usize)> {
+    match line {
+        [mark @ (b'-' | b'*'), b' ', ..] => Some((*mark, 2)),
+        _ => {
+            let digits = line.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+            (digits > 0 && line[digits..].starts_with(b". ")).then_some((b'.', digits + 2))
+        }
+    }
+}
+
+/// Whether a line starts like text, and not like a block of another kind.
+fn starts_text(line: &[u8]) -> bool {
+    match line {
+        [b'*', b'*', next, ..] => next.is_ascii_alphanumeric(),
+        [b'`', next, ..] => *next != b'`',
+        [first, ..] if first.is_ascii_digit() => {
+            let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            !matches!(line.get(digits), Some(b'.' | b')'))
+        }
+        [first, ..] => first.is_ascii_alphabetic() || *first >= 0x80 || b"(\"'[$%@/.,;!?:{^".contains(first),
+        [] => false,
+    }
+}
+
+/// The spans of a line: its prefix as it is shown, and its text, which ends the line. `line` starts with the prefix, perhaps in
+/// another spelling.
+fn spans<'t>(prefix: &'static str, line: &'t str, text: &'t str) -> Option<Spans<'t>> {
+    let start = line.len() - text.len();
+    if text.bytes().all(is_plain) && start == prefix.len() && line.starts_with(prefix) {
+        return Some(Spans::One([(Voice::Plain, Cow::Borrowed(line))]));
+    }
+    let mut reader = Reader::of(line);
+    reader.add(prefix);
+    reader.read(start..line.len())?;
+    Some(reader.done())
+}
+
+/// The pieces of a line. What the author says is copied only if it is not in the line as it is shown.
+struct Reader<'t> {
+    line: &'t str,
+    done: Vec<(Voice, Cow<'t, str>)>,
+    /// The current piece, as a range of the line.
+    plain: Range<usize>,
+    /// The current piece, if it had to be copied.
+    copied: Option<String>,
+}
+
+impl<'t> Reader<'t> {
+    fn of(line: &'t str) -> Self {
+        Self { line, done: Vec::new(), plain: 0..0, copied: None }
+    }
+
+    /// Add words that may be the next ones of the line.
+    fn add(&mut self, words: &'static str) {
+        let end = self.plain.end;
+        if self.copied.is_none() && self.line.as_bytes()[end..].starts_with(words.as_bytes()) {
+            self.plain.end += words.len();
+        } else {
+            self.copy().push_str(words);
+        }
+    }
+
+    fn add_range(&mut self, range: Range<usize>) {
+        if range.is_empty() {
+        } else if self.copied.is_none() && self.plain.is_empty() {
+            self.plain = range;
+        } else if self.copied.is_none() && self.plain.end == range.start {
+            self.plain.end = range.end;
+        } else {
+            let words = &self.line[range];
+            self.copy().push_str(words);
+        }
+    }
+
+    fn copy(&mut self) -> &mut String {
+        self.copied.get_or_insert_with(|| self.line[self.plain.clone()].to_owned())
+    }
+
+    /// End the current piece; the next one starts at `at`.
+    fn end(&mut self, at: usize) {
+        let plain = std::mem::replace(&mut self.plain, at..at);
+        let words = self.copied.take().map_or(Cow::Borrowed(&self.line[plain]), Cow::Owned);
+        if !words.is_empty() {
+            self.done.push((Voice::Plain, words));
+        }
+    }
+
+    fn done(mut self) -> Spans<'t> {
+        self.end(0);
+        Spans::Many(self.done)
+    }
+
+    /// Read a part of the line: code, bold text, links, and characters that mean nothing where they are.
+    fn read(&mut self, part: Range<usize>) -> Option<()> {
+        let text = &self.line[..part.end];
+        let bytes = text.as_bytes();
+        let byte_at = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
+        let (mut at, mut start) = (part.start, part.start);
+        let mut bold = false;
+        while let Some(&byte) = bytes.get(at) {
+            if is_plain(byte) {
+                at += 1;
+                continue;
+            }
+            let next = byte_at(at + 1);
+            let before = if at > part.start { bytes[at - 1] } else { b' ' };
+            let literal = match byte {
+                // Emphasis starts or ends at the edge of a word.
+                b'_' => before.is_ascii_alphanumeric() && next.is_ascii_alphanumeric(),
+                b'<' => !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?'),
+                b'&' => !next.is_ascii_alphanumeric() && next != b'#',
+                b'!' => next != b'[',
+                // A colon makes a definition, which gives a meaning to brackets elsewhere.
+                b']' => !matches!(next, b'(' | b'[' | b':'),
+                _ if byte >= 0x80 => {
+                    let character = text[at..].chars().next().filter(|character| is_known(*character))?;
+                    at += character.len_utf8() - 1;
+                    true
+                }
+                _ => false,
+            };
+            if literal {
+                at += 1;
+                continue;
+            }
+            self.add_range(start..at);
+            match byte {
+                b'`' => {
+                    let end = at + 1 + bytes[at + 1..].iter().position(|byte| *byte == b'`')?;
+                    let inside = &text[at + 1..end];
+                    let trimmed = inside.is_empty() || inside.starts_with(' ') || inside.ends_with(' ');
+                    if byte_at(end + 1) == b'`' || trimmed || !is_readable(inside) {
+                        return None;
+                    }
+                    self.end(end + 1);
+                    self.done.push((Voice::Code, Cow::Borrowed(&self.line[at + 1..end])));
+                    at = end + 1;
+                }
+                b'*' if next == b'*' => {
+                    let behind = byte_at(at + 2);
+                    let opens = matches!(before, b' ' | b'(') && behind.is_ascii_alphanumeric();
+                    let ends = behind == b' ';
+                    let closes = before.is_ascii_alphanumeric() && (ends || b".,;:!?)".contains(&behind))
+                        || b".,;:!?)".contains(&before) && ends;
+                    if !(if bold { closes } else { opens }) {
+                        return None;
+                    }
+                    bold = !bold;
+                    at += 2;
+                }
+                b'[' => {
+                    let end = at + bytes[at..].iter().position(|byte| *byte == b']')?;
+                    let words = &text[at + 1..end];
+                    if words.contains(['[', '*']) {
+                        return None;
+                    }
+                    if let Some(target) = text[end + 1..].strip_prefix('(') {
+                        let length = target.find(')')?;
+                        if !target[..length].bytes().all(is_address) || words.is_empty() {
+                            return None;
+                        }
+                        self.read(at + 1..end)?;
+                        at = end + 1 + length + 2;
+                    } else {
+                        self.add_range(at..at + 1);
+                        at += 1;
+                    }
+                }
+                _ => return None,
+            }
+            start = at;
+        }
+        self.add_range(start..part.end);
+        (!bold).then_some(())
+    }
+}
+
+/// Bytes that mean nothing anywhere inside a line.
+fn is_plain(byte: u8) -> bool {
+    const PLAIN: [bool; 256] = {
+        let mut plain = [false; 256];
+        let known = b" .,;:?'\"()/%$@+-=#>{}^ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        let mut at = 0;
+        while at < known.len() {
+            plain[known[at] as usize] = true;
+            at += 1;
+        }
+        plain
+    };
+    PLAIN[usize::from(byte)]
+}
+
+/// Bytes of a link's address that need no rules.
+fn is_address(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"/.:-_#?=%+,@".contains(&byte)
+}
+
+/// Whether code reads as it is written: no control character, and nothing invisible.
+fn is_readable(text: &str) -> bool {
+    let ascii = |byte: u8| (b' '..0x7f).contains(&byte);
+    text.bytes().all(ascii)
+        || text.chars().all(|character| u8::try_from(character).is_ok_and(ascii) || is_known(character))
+}
+
+/// Characters beyond ASCII that are seen and mean nothing: letters of Europe, quotation marks, dashes, arrows, symbols.
+fn is_known(character: char) -> bool {
+    matches!(character, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{2FF}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205E}'
+        | '\u{2190}'..='\u{2BFF}' | '\u{1F300}'..='\u{1FAFF}')
 }

@@ -1,12 +1,13 @@
 //! Reads any text, as the parser of a renderer takes it apart.
 
-use super::{Shown, Voice};
+use super::{Shown, Spans, Voice};
 use gatehost_sdk::markdown::Visibility;
 use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use std::borrow::Cow;
 use std::ops::Range;
 
-pub(super) fn rendered(text: &str) -> Vec<Shown> {
+pub(super) fn rendered(text: &str) -> Vec<Shown<'static>> {
     let text = normal(text);
     let mut page = Page {
         text: &text,
@@ -35,7 +36,8 @@ fn normal(text: &str) -> String {
 }
 
 /// Elements of HTML that stand on lines of their own.
-const BLOCKS: &str = "p div li tr td th dt dd summary details section article header footer h1 h2 h3 h4 h5 h6";
+const BLOCKS: &[&str] =
+    crate::words!("p div li tr td th dt dd summary details section article header footer h1 h2 h3 h4 h5 h6");
 
 /// What kind of block a piece of text is in.
 #[derive(Clone, Copy, PartialEq)]
@@ -50,8 +52,8 @@ struct Page<'t> {
     text: &'t str,
     /// Where its lines start.
     starts: Vec<usize>,
-    rows: Vec<Shown>,
-    row: Option<Shown>,
+    rows: Vec<Shown<'static>>,
+    row: Option<Shown<'static>>,
     quotes: usize,
     /// What the next row starts with.
     prefix: &'static str,
@@ -145,7 +147,7 @@ impl Page<'_> {
             }
             TagEnd::TableCell => {
                 if let Some(row) = &mut self.row {
-                    row.spans.push((Voice::Plain, " ".to_owned()));
+                    add(&mut row.spans, Voice::Plain, " ");
                 }
             }
             TagEnd::List(_) => {
@@ -170,7 +172,12 @@ impl Page<'_> {
 
     fn blank(&mut self) {
         if let Some(last) = self.rows.last().filter(|last| !last.spans.is_empty()) {
-            let blank = Shown { number: last.number, spans: Vec::new(), visibility: Visibility::Plain, begins: true };
+            let blank = Shown {
+                number: last.number,
+                spans: Spans::Many(Vec::new()),
+                visibility: Visibility::Plain,
+                begins: true,
+            };
             self.rows.push(blank);
         }
     }
@@ -183,14 +190,16 @@ impl Page<'_> {
         let Some(row) = self.row.take().filter(|row| row.number > 0) else { return };
         self.rows.push(row);
         // The rest is set by the words that follow.
-        self.row = Some(Shown { number: 0, spans: Vec::new(), visibility: Visibility::Plain, begins: false });
+        self.row =
+            Some(Shown { number: 0, spans: Spans::Many(Vec::new()), visibility: Visibility::Plain, begins: false });
     }
 
     fn words(&mut self, words: &str, at: usize, voice: Option<Voice>) {
         if self.row.as_ref().is_none_or(|row| row.number == 0) {
             let number = self.starts.partition_point(|start| *start <= at);
             let prefix = std::mem::take(&mut self.prefix);
-            let spans = if prefix.is_empty() { Vec::new() } else { vec![(Voice::Plain, prefix.to_owned())] };
+            let spans = if prefix.is_empty() { Vec::new() } else { vec![(Voice::Plain, Cow::Borrowed(prefix))] };
+            let spans = Spans::Many(spans);
             let begins = self.row.is_none();
             self.row = Some(Shown { number, spans, visibility: self.visibility(at), begins });
         }
@@ -199,10 +208,7 @@ impl Page<'_> {
         // An entity may stand for what nobody sees.
         let words = visible(words).replace('\n', " ");
         let Some(row) = &mut self.row else { return };
-        match row.spans.last_mut() {
-            Some((last, words_so_far)) if *last == voice && voice == Voice::Plain => words_so_far.push_str(&words),
-            _ => row.spans.push((voice, words)),
-        }
+        add(&mut row.spans, voice, &words);
     }
 
     fn visibility(&self, at: usize) -> Visibility {
@@ -267,7 +273,7 @@ impl Page<'_> {
         if name.is_empty() || inside.ends_with('/') && name != "br" {
             return;
         }
-        let is_block = BLOCKS.split(' ').any(|block| block == name);
+        let is_block = BLOCKS.contains(&&*name);
         if inside.starts_with('/') {
             self.close(&name);
             if is_block {
@@ -294,6 +300,15 @@ impl Page<'_> {
         if let Some(at) = self.open.iter().rposition(|(open, _)| open == name) {
             self.open.remove(at);
         }
+    }
+}
+
+/// Adds a piece to a row. What the author says in a row is one piece.
+fn add(spans: &mut Spans<'static>, voice: Voice, words: &str) {
+    let Spans::Many(spans) = spans else { return };
+    match spans.last_mut() {
+        Some((Voice::Plain, last)) if voice == Voice::Plain => last.to_mut().push_str(words),
+        _ => spans.push((voice, Cow::Owned(words.to_owned()))),
     }
 }
 

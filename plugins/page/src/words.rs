@@ -1,8 +1,50 @@
-//! What readers of words need besides the page: letters by what they look like, and sentences that break off.
+//! What readers of words need besides the page: lists of words, letters by what they look like, and sentences that break off.
+
+use std::borrow::Cow;
+
+/// A list of words that is written as one text, and taken apart when the verifier is compiled.
+#[macro_export]
+macro_rules! words {
+    ($text:expr) => {{
+        const LIST: [&str; $crate::count_words($text)] = $crate::split_words($text);
+        &LIST
+    }};
+}
+
+/// The number of words in a text, each of which a single space ends.
+pub const fn count_words(text: &str) -> usize {
+    let (mut count, mut at) = (1, 0);
+    while at < text.len() {
+        count += (text.as_bytes()[at] == b' ') as usize;
+        at += 1;
+    }
+    count
+}
+
+/// The words of a text.
+pub const fn split_words<const N: usize>(text: &'static str) -> [&'static str; N] {
+    let mut words = [""; N];
+    let (mut rest, mut word, mut at) = (text, 0, 0);
+    while at < rest.len() {
+        if rest.as_bytes()[at] == b' ' {
+            let (before, behind) = rest.split_at(at);
+            words[word] = before;
+            rest = behind.split_at(1).1;
+            (word, at) = (word + 1, 0);
+        } else {
+            at += 1;
+        }
+    }
+    words[word] = rest;
+    words
+}
 
 /// Look-alikes of Latin letters as the letters that they look like: wide, circled and mathematical ones, Cyrillic, Greek,
 /// Lisu, small capitals and Roman numerals. Strokes and accents that stand after a letter as characters of their own are left out.
-pub fn folded(text: &str) -> String {
+pub fn folded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
     const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
     const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
     const OTHERS: &str = "ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ";
@@ -42,7 +84,12 @@ pub fn folded(text: &str) -> String {
     };
     let is_stroke = |character: &char| matches!(character, '\u{300}'..='\u{36F}' | '\u{20D0}'..='\u{20FF}');
     let letters = text.chars().filter(|character| !is_stroke(character));
-    letters.map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
+    Cow::Owned(letters.map(|character| if character.is_ascii() { character } else { folded(character) }).collect())
+}
+
+/// A text in lower case, with one spelling of the apostrophe.
+pub fn lowercase(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase().replace('’', "'") }
 }
 
 /// Words that are spelled with a space or a hyphen between their letters, without them: `R E J E C T`. Letters in the order
@@ -78,15 +125,18 @@ pub fn unspaced(text: &str) -> String {
 
 /// Whether a text of English breaks off: its last word demands another one, as in "this is not", "far from", "I say".
 pub fn breaks_off(text: &str) -> bool {
-    const DEMANDING: &str = "not never cannot no neither nor hardly barely almost nearly half partly partially mostly is are was \
+    const DEMANDING: &[&str] = words!(
+        "not never cannot no neither nor hardly barely almost nearly half partly partially mostly is are was \
         were be been being am will would should shall can could may might must do does did has have had a an the any some this \
         that these those my our your its to from of for in on at by with without into onto toward towards before after until \
         unless if when while once than but and or yet as like instead rather about call say says said print prints write writes \
-        output outputs mean means still so very too only";
+        output outputs mean means still so very too only"
+    );
     let end = text.trim_end().trim_end_matches(['*', '_', '`', '~', '"', '”', '’', ':', '-', '–', '—', ',', ' ']);
     let is_part = |character: char| character.is_alphanumeric() || matches!(character, '\'' | '’');
-    let last = end.rsplit(|character| !is_part(character)).next().unwrap_or_default().to_lowercase().replace('’', "'");
-    last.ends_with("n't") || DEMANDING.split_whitespace().any(|word| word == last)
+    let last = end.rsplit(|character| !is_part(character)).next().unwrap_or_default();
+    let last = lowercase(last);
+    last.ends_with("n't") || DEMANDING.contains(&&*last)
 }
 
 #[cfg(test)]

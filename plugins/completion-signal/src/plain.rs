@@ -1,0 +1,195 @@
+//! Recognises most claims that say the signal and nothing against it, without taking them apart: the signal is the last line,
+//! after a blank one, and no word in the text can belong to a sentence that takes it back.
+//!
+//! [`is_said`] answers yes only where the reader of pages would, which the tests compare. Otherwise it says nothing, and the
+//! page is read.
+
+use crate::opposite::{DENYING, TRIGGERS, is_said_in};
+
+/// Whether a claim ends with the signal, and clearly says nothing against it.
+pub(crate) fn is_said(text: &str, signal: &str) -> bool {
+    let is_plain = |signal: &[u8]| match signal {
+        [first, .., last] => {
+            first.is_ascii_alphabetic()
+                && last.is_ascii_alphanumeric()
+                && signal.windows(2).all(|pair| pair[0].is_ascii_alphanumeric() || pair[0] == b'_' && pair[1] != b'_')
+        }
+        _ => false,
+    };
+    let end = text.trim_end_matches(['\n', ' ']);
+    let Some(body) = end.strip_suffix(signal).filter(|_| is_plain(signal.as_bytes())) else { return false };
+    (body.is_empty() || body.ends_with("\n\n")) && is_clear(body)
+}
+
+/// Whether nothing in a text hides what follows it, takes it back, or introduces it.
+fn is_clear(body: &str) -> bool {
+    let mut in_code = false;
+    let mut last: Option<&str> = None;
+    for line in body.split('\n') {
+        let line = line.trim_end_matches(' ');
+        let start = line.trim_start_matches(' ');
+        if let Some(rest) = start.strip_prefix("```") {
+            let is_fence = if in_code { rest.bytes().all(|byte| byte == b'`') } else { !rest.contains('`') };
+            if start.len() < line.len() || !is_fence {
+                return false;
+            }
+            in_code = !in_code;
+        } else if start.is_empty() {
+            continue;
+        } else if !in_code && (start.starts_with('~') || !is_harmless(line)) {
+            return false;
+        } else {
+            last = Some(line);
+        }
+    }
+    // What is shown of the line above must end as it is written.
+    let is_simple = |byte: &u8| byte.is_ascii_alphanumeric() || b" .,;:!?'\"%/+-=#*`_".contains(byte);
+    let ends = |line: &str| line.trim_end_matches(['*', '_', '`', '"']).ends_with(['.', '!', '?']);
+    let above = |line: &str| {
+        let simple = line.bytes().all(|byte| is_simple(&byte)) && line.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        let simple = simple && !line.ends_with("..") && !line.ends_with('#');
+        simple
+            && (ends(line)
+                || !line.trim_end_matches(['*', '_', '`', '"']).ends_with(':') && !gatehost_page::breaks_off(line))
+    };
+    !in_code && last.is_none_or(above)
+}
+
+/// What a byte may be part of.
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    /// A word.
+    Letter,
+    /// Nothing that matters.
+    Other,
+    /// Something that needs a look at what is around it.
+    Special,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Special; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let is_special =
+            matches!(byte as u8, b':' | b'*' | b'`' | b'[' | b')' | b'&' | b'<' | b'~' | b'\\' | 0x7f | 0..0x20);
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
+            _ if is_special => Class::Special,
+            _ => Class::Other,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// The words that matter.
+const WORDS: [&[&str]; 2] = [TRIGGERS, DENYING];
+
+/// For each letter that a word in [`WORDS`] starts with, its lengths and its second letters, as bits. Few other words fit.
+const STARTS: [(u32, u32); 32] = {
+    let mut starts = [(0, 0); 32];
+    let (mut list, mut at) = (0, 0);
+    while list < WORDS.len() {
+        if at == WORDS[list].len() {
+            (list, at) = (list + 1, 0);
+            continue;
+        }
+        let word = WORDS[list][at].as_bytes();
+        let start = &mut starts[(word[0] & 31) as usize];
+        start.0 |= 1 << word.len();
+        start.1 |= 1 << (word[1] & 31);
+        at += 1;
+    }
+    starts
+};
+
+/// Whether no sentence of a line says that the work is not complete, however the line is shown.
+fn is_harmless(line: &str) -> bool {
+    match look(line.as_bytes()) {
+        Look::Harmless => true,
+        // A line without any markup says what is written.
+        Look::Words => {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" .,;:!?'\"%/+-=()".contains(&byte);
+            let text = line.trim_start_matches('#');
+            text.bytes().all(is_plain) && !is_said_in(&gatehost_page::lowercase(text))
+        }
+        Look::Marks => false,
+    }
+}
+
+/// What a look at a line finds.
+#[derive(PartialEq)]
+enum Look {
+    Harmless,
+    /// Words that matter.
+    Words,
+    /// Marks that may change its words.
+    Marks,
+}
+
+fn look(line: &[u8]) -> Look {
+    // A word that denies does so alone, with one more word, or as an answer behind a colon.
+    let (mut words, mut answer, mut denies, mut shown_in_part) = (0, 2, false, false);
+    let mut rest = line;
+    loop {
+        let length = rest.iter().take_while(|byte| CLASSES[usize::from(**byte)] == Class::Letter).count();
+        if length > 0 {
+            (words, answer) = (words + 1, answer + 1);
+            match reads(&rest[..length]) {
+                Word::Trigger => return Look::Words,
+                Word::Denying => denies = true,
+                Word::Other => {}
+            }
+        }
+        let Some((&byte, behind)) = rest[length..].split_first() else { break };
+        rest = behind;
+        if CLASSES[usize::from(byte)] == Class::Other {
+            continue;
+        }
+        let next = behind.first().copied().unwrap_or(b' ');
+        match byte {
+            b':' => answer = 0,
+            // The words inside are not read, or only some of them.
+            b'`' => shown_in_part = true,
+            b'[' if length == 0 => shown_in_part = true,
+            // Marks that vanish between letters, links and tags.
+            b'*' if length == 0 || !next_letter(behind) => {}
+            b')' if !next.is_ascii_alphabetic() => {}
+            b'&' if !next.is_ascii_alphanumeric() && next != b'#' => {}
+            b'<' if length == 0 && !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?') => {}
+            // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
+            0xE2 => match behind {
+                [0x80, 0x90..=0xA7, behind @ ..] | [0x86..=0x90 | 0x94..=0xAE, _, behind @ ..] => rest = behind,
+                _ => return Look::Marks,
+            },
+            _ => return Look::Marks,
+        }
+    }
+    if denies && (words <= 2 || answer <= 1 || shown_in_part) { Look::Words } else { Look::Harmless }
+}
+
+/// Whether a letter follows a run of marks.
+fn next_letter(behind: &[u8]) -> bool {
+    behind.iter().find(|byte| !matches!(byte, b'*' | b'_')).is_some_and(u8::is_ascii_alphabetic)
+}
+
+enum Word {
+    Trigger,
+    Denying,
+    Other,
+}
+
+fn reads(word: &[u8]) -> Word {
+    let [first, second, ..] = word else { return Word::Other };
+    let (lengths, seconds) = STARTS[usize::from(first & 31)];
+    if word.len() > 12 || lengths >> word.len() & 1 == 0 || seconds >> (second & 31) & 1 == 0 {
+        return Word::Other;
+    }
+    let [is_trigger, is_denying] =
+        WORDS.map(|words| words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word)));
+    match (is_trigger, is_denying) {
+        (true, _) => Word::Trigger,
+        (_, true) => Word::Denying,
+        _ => Word::Other,
+    }
+}
