@@ -4,8 +4,10 @@
 //! the present: "the old parser was not complete" is history. A sentence about conditions ("if a task is not finished
 //! …") describes the work. What is quoted, shown as code or crossed out is not the author's.
 
+use crate::plain::has_no_word_of_it;
 use gatehost_page::{Shown, Voice, words};
 use gatehost_sdk::markdown::Visibility;
+use std::borrow::Cow;
 
 /// What a claim speaks about as the work.
 const WORK: &[&str] = words!("task work job implementation feature change it this everything");
@@ -36,17 +38,21 @@ pub(crate) const DENYING: &[&str] = words!("no nope not kidding blocked failed f
 pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
     let own =
         page.iter().filter(|row| matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank());
-    own.map(|row| (row, words_of(row))).find(|(_, text)| is_said_in(text)).map(|(row, _)| row.text())
+    let may_say = |row: &&Shown<'_>| !row.spans.iter().all(|(_, words)| has_no_word_of_it(words.as_bytes()));
+    own.filter(may_say)
+        .map(|row| (row, words_of(&row.spans)))
+        .find(|(_, text)| is_said_in(text))
+        .map(|(row, _)| row.text())
 }
 
 /// Whether a row, in lower case, says so.
 pub(crate) fn is_said_in(row: &str) -> bool {
-    is_denied(row) || sentences(row).any(is_opposite)
+    is_denied(row) || sentences(row).any(|sentence| !has_no_word_of_it(sentence.as_bytes()) && is_opposite(sentence))
 }
 
 /// What the author says in a row, with a mark for what he only shows.
-fn words_of(row: &Shown<'_>) -> String {
-    let spans = row.spans.iter().map(|(voice, words)| match voice {
+pub(crate) fn words_of(spans: &[(Voice, Cow<'_, str>)]) -> String {
+    let spans = spans.iter().map(|(voice, words)| match voice {
         Voice::Plain | Voice::Styled => gatehost_page::lowercase(&gatehost_page::folded(words)),
         Voice::Code | Voice::Struck => "…".to_owned(),
     });

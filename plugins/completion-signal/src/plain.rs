@@ -4,7 +4,7 @@
 //! [`is_said`] answers yes only where the reader of pages would, which the tests compare. Otherwise it says nothing, and the
 //! page is read.
 
-use crate::opposite::{DENYING, TRIGGERS, is_said_in};
+use crate::opposite::{DENYING, TRIGGERS, is_said_in, words_of};
 
 /// Whether a claim ends with the signal, and clearly says nothing against it.
 pub(crate) fn is_said(text: &str, signal: &str) -> bool {
@@ -43,14 +43,12 @@ fn is_clear(body: &str) -> bool {
         }
     }
     // What is shown of the line above must end as it is written.
-    let is_simple = |byte: &u8| byte.is_ascii_alphanumeric() || b" .,;:!?'\"%/+-=#*`_".contains(byte);
-    let ends = |line: &str| line.trim_end_matches(['*', '_', '`', '"']).ends_with(['.', '!', '?']);
+    let is_simple = |byte: u8| byte.is_ascii() && !b"[]<>&\\~|".contains(&byte);
     let above = |line: &str| {
-        let simple = line.bytes().all(|byte| is_simple(&byte)) && line.bytes().any(|byte| byte.is_ascii_alphanumeric());
-        let simple = simple && !line.ends_with("..") && !line.ends_with('#');
-        simple
-            && (ends(line)
-                || !line.trim_end_matches(['*', '_', '`', '"']).ends_with(':') && !gatehost_page::breaks_off(line))
+        let end = line.trim_end_matches(['*', '_', '`', ')', '"']);
+        let simple = line.bytes().all(is_simple) && line.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        let is_whole = end.ends_with(['.', '!', '?']) && !end.ends_with("..");
+        simple && !end.ends_with(['#', '.', ':']) && !gatehost_page::breaks_off(end) || simple && is_whole
     };
     !in_code && last.is_none_or(above)
 }
@@ -105,16 +103,18 @@ const STARTS: [(u32, u32); 32] = {
 
 /// Whether no sentence of a line says that the work is not complete, however the line is shown.
 fn is_harmless(line: &str) -> bool {
-    match look(line.as_bytes()) {
-        Look::Harmless => true,
-        // A line without any markup says what is written.
-        Look::Words => {
-            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" .,;:!?'\"%/+-=()".contains(&byte);
-            let text = line.trim_start_matches('#');
-            text.bytes().all(is_plain) && !is_said_in(&gatehost_page::lowercase(text))
-        }
-        Look::Marks => false,
+    if look(line.as_bytes()) == Look::Harmless {
+        return true;
     }
+    // An indented line may be code.
+    let words = line.strip_prefix("* ").unwrap_or(line);
+    let spans = if line.starts_with(' ') { None } else { gatehost_page::line(words) };
+    spans.is_some_and(|spans| !is_said_in(&words_of(&spans)))
+}
+
+/// Whether no word of a text can belong to a sentence that says the opposite.
+pub(crate) fn has_no_word_of_it(text: &[u8]) -> bool {
+    look(text) == Look::Harmless
 }
 
 /// What a look at a line finds.

@@ -95,5 +95,10 @@ pub fn shown(text: &str) -> Vec<Shown<'_>> {
     quick::page(text).unwrap_or_else(|| rendered(text))
 }
 
+/// The pieces of a line by itself, as a renderer shows them in a paragraph. `None` if it takes a renderer to say.
+pub fn line(text: &str) -> Option<Spans<'_>> {
+    quick::line(text)
+}
+
 #[cfg(test)]
 mod tests;

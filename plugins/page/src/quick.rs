@@ -102,14 +102,16 @@ impl<'t> Page<'t> {
         if let Some(item) = item(&bytes[indentation..]) {
             return self.item(number, line, indentation, item);
         }
-        if !starts_text(bytes) {
+        let begins = self.last != Last::Text;
+        // An indented line continues a paragraph, and starts something else anywhere else.
+        let words = &line[indentation..];
+        if !starts_text(words.as_bytes()) || begins && indentation > 0 {
             return None;
         }
-        let begins = self.last != Last::Text;
         if begins {
             self.block(Last::Text);
         }
-        let spans = spans("", line, line)?;
+        let spans = spans("", words, words)?;
         self.push(number, spans, begins);
         Some(())
     }
@@ -256,6 +258,11 @@ fn starts_text(line: &[u8]) -> bool {
         [first, ..] => first.is_ascii_alphabetic() || *first >= 0x80 || b"(\"'[$%@/.,;!?:{^".contains(first),
         [] => false,
     }
+}
+
+/// The pieces of one line of a paragraph, if it is in the quick part of Markdown.
+pub(super) fn line(text: &str) -> Option<Spans<'_>> {
+    spans("", text, text)
 }
 
 /// The spans of a line: its prefix as it is shown, and its text, which ends the line. `line` starts with the prefix, perhaps in

@@ -29,10 +29,13 @@ pub(super) fn rendered(text: &str) -> Vec<Shown<'static>> {
 }
 
 /// Without what nobody sees, and with one kind of line end.
-fn normal(text: &str) -> String {
+fn normal(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte.is_ascii() && !matches!(byte, b'\r' | 0xB | 0xC)) {
+        return Cow::Borrowed(text);
+    }
     let one = visible(text).replace("\r\n", "\n");
     let ends = ['\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}'];
-    one.replace(ends, "\n")
+    Cow::Owned(one.replace(ends, "\n"))
 }
 
 /// Elements of HTML that stand on lines of their own.
@@ -206,7 +209,11 @@ impl Page<'_> {
         let inner = self.open.iter().map(|(_, voice)| *voice).find(|voice| *voice != Voice::Plain);
         let voice = inner.or(voice).unwrap_or(Voice::Plain);
         // An entity may stand for what nobody sees.
-        let words = visible(words).replace('\n', " ");
+        let words = if words.bytes().all(|byte| byte.is_ascii() && byte != b'\n') {
+            Cow::Borrowed(words)
+        } else {
+            Cow::Owned(visible(words).replace('\n', " "))
+        };
         let Some(row) = &mut self.row else { return };
         add(&mut row.spans, voice, &words);
     }

@@ -39,22 +39,59 @@ pub const fn split_words<const N: usize>(text: &'static str) -> [&'static str; N
     words
 }
 
+/// Letters that look like Latin ones, and what they look like: Cyrillic, Greek, others, Lisu and small capitals. Ordered.
+static LOOK_ALIKES: [(char, char); COUNT] = {
+    const SETS: [(&str, &str); 5] = [
+        ("АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ", "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh"),
+        ("ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ", "isglivxlcdmeoGl"),
+        ("ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ", "ABCDEFGHIJKLMNOPRSTUVWXYZ"),
+        ("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz"),
+        ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι", "ABEZHIKMNOPTYXoavpi"),
+    ];
+    let mut all = [('\0', '\0'); COUNT];
+    let (mut set, mut count) = (0, 0);
+    while set < SETS.len() {
+        let (mut from, to) = (SETS[set].0.as_bytes(), SETS[set].1.as_bytes());
+        let mut at = 0;
+        while at < to.len() {
+            let (letter, length) = decode(from);
+            let mut place = count;
+            while place > 0 && all[place - 1].0 > letter {
+                all[place] = all[place - 1];
+                place -= 1;
+            }
+            all[place] = (letter, to[at] as char);
+            from = from.split_at(length).1;
+            (at, count) = (at + 1, count + 1);
+        }
+        set += 1;
+    }
+    assert!(count == COUNT);
+    all
+};
+const COUNT: usize = 112;
+
+/// The first character of a text, and its length.
+const fn decode(text: &[u8]) -> (char, usize) {
+    let (first, length) = match text[0] {
+        0xF0.. => (text[0] & 0x07, 4),
+        0xE0.. => (text[0] & 0x0F, 3),
+        _ => (text[0] & 0x1F, 2),
+    };
+    let (mut code, mut at) = (first as u32, 1);
+    while at < length {
+        code = code << 6 | (text[at] & 0x3F) as u32;
+        at += 1;
+    }
+    (char::from_u32(code).expect("UTF-8"), length)
+}
+
 /// Look-alikes of Latin letters as the letters that they look like: wide, circled and mathematical ones, Cyrillic, Greek,
 /// Lisu, small capitals and Roman numerals. Strokes and accents that stand after a letter as characters of their own are left out.
 pub fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
-    const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
-    const OTHERS: &str = "ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ";
-    const AS_LATIN_AS_WELL: &str = "isglivxlcdmeoGl";
-    const LISU: &str = "ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ";
-    const CAPITALS: &str = "ABCDEFGHIJKLMNOPRSTUVWXYZ";
-    const SMALL: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ";
-    const AS_SMALL: &str = "abcdefghijklmnoprstuvwyz";
-    const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι";
-    const AS_LATIN_TOO: &str = "ABEZHIKMNOPTYXoavpi";
     let folded = |character: char| -> char {
         let code = u32::from(character);
         let ascii = match code {
@@ -70,15 +107,7 @@ pub fn folded(text: &str) -> Cow<'_, str> {
             0x1F130..=0x1F149 => char::from_u32(code - 0x1F130 + 65),
             0x1F150..=0x1F169 => char::from_u32(code - 0x1F150 + 65),
             0x1F170..=0x1F189 => char::from_u32(code - 0x1F170 + 65),
-            _ => [
-                (CYRILLIC, AS_LATIN),
-                (GREEK, AS_LATIN_TOO),
-                (OTHERS, AS_LATIN_AS_WELL),
-                (LISU, CAPITALS),
-                (SMALL, AS_SMALL),
-            ]
-            .iter()
-            .find_map(|(from, to)| from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at))),
+            _ => LOOK_ALIKES.binary_search_by_key(&character, |known| known.0).ok().map(|at| LOOK_ALIKES[at].1),
         };
         ascii.unwrap_or(character)
     };

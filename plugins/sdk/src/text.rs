@@ -61,6 +61,9 @@ fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
 
 /// Removes invisible characters, which could split a word: soft hyphens, joiners, direction marks.
 pub fn visible(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
     let is_invisible = |character: &char| {
         matches!(character, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
             | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
