@@ -285,6 +285,7 @@ mod tests {
             "The following is a lie:",
             "The following is not true.",
             "Ignore the next line.",
+            "All tests pass.\nNope.",
         ] {
             for claim in [format!("{before}\n\nTASK_COMPLETE\n"), format!("TASK_COMPLETE\n\n{before}\n")] {
                 let verdict = judge(Some(&claim), "TASK_COMPLETE");
@@ -316,6 +317,7 @@ mod tests {
             "Jobs that fail are retried, and the following is logged.",
             "The users still need to log in once.",
             "Not only done, but documented.",
+            "It says whether the pointer is valid or\nnot. It exits with 1 if it is\nnot.",
         ] {
             let verdict = judge(Some(&format!("{before}\n\nTASK_COMPLETE\n")), "TASK_COMPLETE");
             assert_eq!(verdict.status, Status::Pass, "{before}: {verdict:?}");

@@ -36,18 +36,29 @@ pub(crate) const DENYING: &[&str] = words!("no nope not kidding blocked failed f
 
 /// The first line that says so.
 pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
-    let own =
-        page.iter().filter(|row| matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank());
-    let may_say = |row: &&Shown<'_>| !row.spans.iter().all(|(_, words)| has_no_word_of_it(words.as_bytes()));
-    own.filter(may_say)
-        .map(|row| (row, words_of(&row.spans)))
-        .find(|(_, text)| is_said_in(text))
-        .map(|(row, _)| row.text())
+    let says = |at: &usize| {
+        let row = &page[*at];
+        let own = matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank();
+        if !own || row.spans.iter().all(|(_, words)| has_no_word_of_it(words.as_bytes())) {
+            return false;
+        }
+        let text = words_of(&row.spans);
+        // A line that continues a sentence denies nothing by itself: "whether it is valid or", "not."
+        let continues = || at.checked_sub(1).is_some_and(|above| !ends_sentence(&page[above].text()));
+        is_said_in(&text) || is_denied(&text) && (row.begins || !continues())
+    };
+    (0..page.len()).find(says).map(|at| page[at].text())
 }
 
-/// Whether a row, in lower case, says so.
+fn ends_sentence(text: &str) -> bool {
+    let end = text.trim_end().trim_end_matches(['*', '_', '`', ')', '"', '”', '’']);
+    end.is_empty()
+        || end.ends_with(|last: char| !last.is_alphanumeric() && !matches!(last, ',' | ';' | '-' | '–' | '—'))
+}
+
+/// Whether a sentence of a row, in lower case, says so.
 pub(crate) fn is_said_in(row: &str) -> bool {
-    is_denied(row) || sentences(row).any(|sentence| !has_no_word_of_it(sentence.as_bytes()) && is_opposite(sentence))
+    sentences(row).any(|sentence| !has_no_word_of_it(sentence.as_bytes()) && is_opposite(sentence))
 }
 
 /// What the author says in a row, with a mark for what he only shows.
@@ -60,7 +71,7 @@ pub(crate) fn words_of(spans: &[(Voice, Cow<'_, str>)]) -> String {
 }
 
 /// "Nope.", "Status: blocked"
-fn is_denied(row: &str) -> bool {
+pub(crate) fn is_denied(row: &str) -> bool {
     fn bare(text: &str) -> &str {
         text.trim_matches(|c: char| !c.is_alphanumeric())
     }

@@ -4,7 +4,7 @@
 //! [`is_said`] answers yes only where the reader of pages would, which the tests compare. Otherwise it says nothing, and the
 //! page is read.
 
-use crate::opposite::{DENYING, TRIGGERS, is_said_in, words_of};
+use crate::opposite::{DENYING, TRIGGERS, is_denied, is_said_in, words_of};
 
 /// Whether a claim ends with the signal, and clearly says nothing against it.
 pub(crate) fn is_said(text: &str, signal: &str) -> bool {
@@ -34,7 +34,8 @@ fn is_clear(body: &str) -> bool {
                 return false;
             }
             in_code = !in_code;
-        } else if start.is_empty() {
+        } else if start.is_empty() || !in_code && line.len() > 2 && line.bytes().all(|byte| byte == b'-') {
+            // A ruler shows nothing, and makes a heading of the line above at most.
             continue;
         } else if !in_code && (start.starts_with('~') || !is_harmless(line)) {
             return false;
@@ -106,10 +107,15 @@ fn is_harmless(line: &str) -> bool {
     if look(line.as_bytes()) == Look::Harmless {
         return true;
     }
-    // An indented line may be code.
-    let words = line.strip_prefix("* ").unwrap_or(line);
-    let spans = if line.starts_with(' ') { None } else { gatehost_page::line(words) };
-    spans.is_some_and(|spans| !is_said_in(&words_of(&spans)))
+    // A line that is indented far may be code. Without marks, it says the same.
+    let words = line.trim_start_matches(' ');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" .,;:!?'\"%/+-=()".contains(&byte);
+    let spans = if line.len() - words.len() < 4 || words.bytes().all(is_plain) {
+        gatehost_page::line(words.strip_prefix("* ").unwrap_or(words))
+    } else {
+        None
+    };
+    spans.map(|spans| words_of(&spans)).is_some_and(|words| !is_said_in(&words) && !is_denied(&words))
 }
 
 /// Whether no word of a text can belong to a sentence that says the opposite.

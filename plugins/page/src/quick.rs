@@ -23,6 +23,12 @@ pub(super) fn page(text: &str) -> Option<Vec<Shown<'_>>> {
             }
             page.block(Last::Block);
             page.code(&mut lines)?;
+        } else if line.len() > 2 && line.bytes().all(|byte| byte == b'-') {
+            // A ruler; below a paragraph it makes a heading.
+            if page.last == Last::Text {
+                return None;
+            }
+            page.block(Last::Block);
         } else if line.starts_with('|') {
             page.table(number, line, &mut lines)?;
         } else {

@@ -59,6 +59,7 @@ fn what_is_read_without_the_parser_reads_as_rendered() {
         "- a\n\n- b\n* c\n1. d\n2. e\n\nf\n1. g",
         "- a\n  - b\n    - c\n- d\n",
         "- a\n  b\n- c\n   d\n\ne\n      f",
+        "a\n\n---\n\n---\nb\n\n- c\n\n------",
         "- [x] a\n- [ ] `b` **c** [d](e/f.rs#L1)\n",
         "**a:** b (**c**), **d**.",
         "a [`b.rs`](src/b.rs) [c] d",
