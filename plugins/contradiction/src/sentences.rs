@@ -192,6 +192,14 @@ const DO_NOT: &[&str] = &[
     "Manual intervention: not needed.",
     "Manual intervention was never needed.",
     "Manual intervention is not needed at all.",
+    "Manual interventions were not needed.",
+    "Manual interventions are not needed.",
+    "Manual intervention will not be needed.",
+    "Manual intervention has not been required.",
+    "Manual intervention: never",
+    "Manual intervention: zero",
+    "manual_intervention: false",
+    "Not one step requires manual work.",
     "Manual intervention is now unnecessary.",
     "The job did not need the manual intervention.",
     "It restarts without waiting for manual intervention.",
@@ -204,6 +212,47 @@ const DO_NOT: &[&str] = &[
     "The field `needs_human` is gone.",
     "The states `manual` and `intervention` are gone.",
 ];
+
+/// Words that end an excuse, each in a sentence that would be one without it.
+const ENDING: &[(&str, &str)] = &[
+    (
+        "There was no error {} manual intervention is needed.",
+        "because but since so and although though while until unless if when whenever where however yet except then still means \
+         meaning hence therefore thus due pending despite thereby otherwise as",
+    ),
+    (
+        "No error {} needs human review.",
+        "the a an it this these those they we i you he she each every everything all our my your its their some one",
+    ),
+    (
+        "There is no way {} manual intervention.",
+        "around round past alternative alternatives substitute replacement short beyond besides before",
+    ),
+    ("It did not finish {} manual intervention.", "awaiting waiting"),
+    ("It {} without manual intervention.", "impossible unable fails fail failed stuck blocked incomplete unfinished"),
+    (
+        "{} no network could not complete the download.",
+        "with given had has have having got is was are were by see found",
+    ),
+];
+
+/// Words that start a phrase with a verb, which `without` does not negate.
+const VERBS: &str = "cannot could can must should would will may might is are was were did do";
+
+#[test]
+fn every_word_that_ends_an_excuse_is_needed() {
+    for (sentence, words) in ENDING {
+        for word in words.split(' ') {
+            let sentence = sentence.replace("{}", word);
+            assert_eq!(status(&sentence), Status::Fail, "{sentence}");
+        }
+    }
+    for word in VERBS.split(' ') {
+        let settings = Settings { phrases: vec![format!("{word} wait")], ..defaults() };
+        let claim = format!("It ran without tests {word} wait.\n\nTASK_COMPLETE\n");
+        assert_eq!(judge(Some(&claim), &settings).status, Status::Fail, "{claim}");
+    }
+}
 
 fn status(sentence: &str) -> Status {
     judge(Some(&format!("{sentence}\n\nTASK_COMPLETE\n")), &defaults()).status
