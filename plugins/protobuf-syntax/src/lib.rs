@@ -4,11 +4,12 @@
 //! or numbers unique, which is not syntax.
 
 mod grammar;
+mod reader;
 mod tokens;
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
-use grammar::Reader;
+use reader::Reader;
 
 const FORMAT: Format = Format {
     name: "a Protocol Buffers file",
