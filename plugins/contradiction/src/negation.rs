@@ -37,7 +37,7 @@ const WAITING: &str = "awaiting waiting";
 const FAILING: &str = "impossible unable fails fail failed stuck blocked incomplete unfinished";
 /// Before `no …`, they make it something that is lacking and not the subject.
 const LACKING: &str = "with given had has have having got is was are were by see found";
-const ANY: &str = "single a one";
+const ANY: &str = "a one";
 const ANYTHING: &str = "anything something";
 const FINITE: &str = "cannot could can must should would will may might is are was were did do";
 const AUXILIARIES: &str = "is was were are will has";
