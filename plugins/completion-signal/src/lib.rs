@@ -384,6 +384,16 @@ mod tests {
             "This is",
             "tests",
             "Tests pass.\n",
+            "I will say",
+            " the",
+            "isn",
+            "'t",
+            "’t",
+            "We did ",
+            "finish",
+            " it is ",
+            "half ",
+            " to ",
         ];
         let mut state: u32 = 11;
         let mut next = || {
@@ -394,6 +404,12 @@ mod tests {
         for _ in 0..RANDOM {
             let length = next() % 12;
             let text: String = (0..length).map(|_| pieces[next() % pieces.len()]).collect();
+            // Whatever is not looked at closely says nothing.
+            let words = opposite::words_of(&[(Voice::Plain, text.as_str().into())]);
+            if plain::has_no_word_of_it([text.as_bytes()]) {
+                assert!(!opposite::is_denied(&words), "{text:?}");
+                assert!(!opposite::sentences(&words).any(opposite::is_opposite), "{text:?}");
+            }
             let text = format!("{text}\n\nTASK_COMPLETE\n");
             if plain::is_said(&text, "TASK_COMPLETE") {
                 let page = gatehost_page::shown(&text);

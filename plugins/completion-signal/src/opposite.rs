@@ -25,21 +25,35 @@ const LABELS: &[&str] = words!("status state result outcome progress");
 const ANSWERS: &[&str] = words!("blocked failed failure failing partial partially");
 const DENIALS: [&str; 6] = ["no", "nope", "not", "not really", "not yet", "just kidding"];
 
-/// Of these, one stands in every sentence that says the opposite.
-pub(crate) const TRIGGERS: &[&str] = words!(
-    "complete completed done finished ready incomplete unfinished finish do failed fail fails failing broken red gave still \
-     yet following ignore will told asked instructed required"
-);
-
-/// Of these, one stands in every row that denies as a whole.
-pub(crate) const DENYING: &[&str] = words!("no nope not kidding blocked failed failure failing partial partially");
+/// Words of which some must stand in a row that says the opposite, by what they are for.
+pub(crate) const MATTERING: [(u8, &[&str]); 6] = [
+    (DONE_WORD, words!("complete completed done finished ready finish do")),
+    (NEGATION, words!("not cannot only half partly partially almost nearly mostly")),
+    (WILL, words!("will")),
+    (SAYING, words!("say print write output")),
+    (
+        STRONG,
+        words!(
+            "incomplete unfinished failed fail fails failing broken red gave still yet following ignore told asked instructed \
+             required"
+        ),
+    ),
+    (DENIAL, words!("no nope not kidding blocked failed failure failing partial partially")),
+];
+pub(crate) const DONE_WORD: u8 = 1;
+pub(crate) const NEGATION: u8 = 2;
+pub(crate) const WILL: u8 = 4;
+pub(crate) const SAYING: u8 = 8;
+pub(crate) const STRONG: u8 = 16;
+/// Stands in every row that denies as a whole.
+pub(crate) const DENIAL: u8 = 32;
 
 /// The first line that says so.
 pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
     let says = |at: &usize| {
         let row = &page[*at];
         let own = matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank();
-        if !own || row.spans.iter().all(|(_, words)| has_no_word_of_it(words.as_bytes())) {
+        if !own || has_no_word_of_it(row.spans.iter().map(|(_, words)| words.as_bytes())) {
             return false;
         }
         let text = words_of(&row.spans);
@@ -58,7 +72,7 @@ fn ends_sentence(text: &str) -> bool {
 
 /// Whether a sentence of a row, in lower case, says so.
 pub(crate) fn is_said_in(row: &str) -> bool {
-    sentences(row).any(|sentence| !has_no_word_of_it(sentence.as_bytes()) && is_opposite(sentence))
+    sentences(row).any(|sentence| !has_no_word_of_it([sentence.as_bytes()]) && is_opposite(sentence))
 }
 
 /// What the author says in a row, with a mark for what he only shows.
@@ -82,11 +96,11 @@ pub(crate) fn is_denied(row: &str) -> bool {
     answered || DENIALS.contains(&bare(row))
 }
 
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['.', '!', '?', ';', ':']).filter(|sentence| !sentence.trim().is_empty())
 }
 
-fn is_opposite(sentence: &str) -> bool {
+pub(crate) fn is_opposite(sentence: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '\'';
     let words: Vec<&str> = sentence.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str], word: &str| list.contains(&word);

@@ -4,7 +4,7 @@
 //! [`is_said`] answers yes only where the reader of pages would, which the tests compare. Otherwise it says nothing, and the
 //! page is read.
 
-use crate::opposite::{DENYING, TRIGGERS, is_denied, is_said_in, words_of};
+use crate::opposite::{DENIAL, DONE_WORD, MATTERING, NEGATION, SAYING, STRONG, WILL, is_denied, is_said_in, words_of};
 
 /// Whether a claim ends with the signal, and clearly says nothing against it.
 pub(crate) fn is_said(text: &str, signal: &str) -> bool {
@@ -69,8 +69,10 @@ const CLASSES: [Class; 256] = {
     let mut classes = [Class::Special; 256];
     let mut byte = 0;
     while byte < 128 {
-        let is_special =
-            matches!(byte as u8, b':' | b'*' | b'`' | b'[' | b')' | b'&' | b'<' | b'~' | b'\\' | 0x7f | 0..0x20);
+        let is_special = matches!(
+            byte as u8,
+            b':' | b'*' | b'`' | b'\'' | b'[' | b')' | b'&' | b'<' | b'~' | b'\\' | 0x7f | 0..0x20
+        );
         classes[byte] = match byte as u8 {
             b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
             _ if is_special => Class::Special,
@@ -81,19 +83,16 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
-/// The words that matter.
-const WORDS: [&[&str]; 2] = [TRIGGERS, DENYING];
-
-/// For each letter that a word in [`WORDS`] starts with, its lengths and its second letters, as bits. Few other words fit.
+/// For each letter that a word in [`MATTERING`] starts with, its lengths and its second letters, as bits. Few other words fit.
 const STARTS: [(u32, u32); 32] = {
     let mut starts = [(0, 0); 32];
     let (mut list, mut at) = (0, 0);
-    while list < WORDS.len() {
-        if at == WORDS[list].len() {
+    while list < MATTERING.len() {
+        if at == MATTERING[list].1.len() {
             (list, at) = (list + 1, 0);
             continue;
         }
-        let word = WORDS[list][at].as_bytes();
+        let word = MATTERING[list].1[at].as_bytes();
         let start = &mut starts[(word[0] & 31) as usize];
         start.0 |= 1 << word.len();
         start.1 |= 1 << (word[1] & 31);
@@ -104,7 +103,7 @@ const STARTS: [(u32, u32); 32] = {
 
 /// Whether no sentence of a line says that the work is not complete, however the line is shown.
 fn is_harmless(line: &str) -> bool {
-    if look(line.as_bytes()) == Look::Harmless {
+    if has_no_word_of_it([line.as_bytes()]) {
         return true;
     }
     // A line that is indented far may be code. Without marks, it says the same.
@@ -118,60 +117,71 @@ fn is_harmless(line: &str) -> bool {
     spans.map(|spans| words_of(&spans)).is_some_and(|words| !is_said_in(&words) && !is_denied(&words))
 }
 
-/// Whether no word of a text can belong to a sentence that says the opposite.
-pub(crate) fn has_no_word_of_it(text: &[u8]) -> bool {
-    look(text) == Look::Harmless
-}
-
-/// What a look at a line finds.
-#[derive(PartialEq)]
-enum Look {
-    Harmless,
-    /// Words that matter.
-    Words,
-    /// Marks that may change its words.
-    Marks,
-}
-
-fn look(line: &[u8]) -> Look {
+/// Whether the words of a row, in one piece or several, can be neither a denial nor a sentence that says the opposite.
+pub(crate) fn has_no_word_of_it<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> bool {
+    let mut row = Row { kinds: 0, words: 0, answer: 2, shown_in_part: false };
+    let readable = pieces.into_iter().all(|piece| row.read(piece));
+    let Row { kinds, words, answer, shown_in_part } = row;
+    let has_both = |kinds: u8, both: u8| kinds & both == both;
     // A word that denies does so alone, with one more word, or as an answer behind a colon.
-    let (mut words, mut answer, mut denies, mut shown_in_part) = (0, 2, false, false);
-    let mut rest = line;
-    loop {
-        let length = rest.iter().take_while(|byte| CLASSES[usize::from(**byte)] == Class::Letter).count();
-        if length > 0 {
-            (words, answer) = (words + 1, answer + 1);
-            match reads(&rest[..length]) {
-                Word::Trigger => return Look::Words,
-                Word::Denying => denies = true,
-                Word::Other => {}
+    let denies = kinds & DENIAL != 0 && (words <= 2 || answer <= 1 || shown_in_part);
+    let says = kinds & STRONG != 0 || has_both(kinds, DONE_WORD | NEGATION) || has_both(kinds, WILL | SAYING);
+    readable && !denies && !says
+}
+
+/// What is known of a row so far.
+struct Row {
+    /// The kinds of words that matter.
+    kinds: u8,
+    words: usize,
+    /// The words behind the last colon.
+    answer: usize,
+    /// Whether only some of its words are shown.
+    shown_in_part: bool,
+}
+
+impl Row {
+    /// Read a piece. Returns whether its words are known: no mark may join or hide some.
+    fn read(&mut self, piece: &[u8]) -> bool {
+        let mut rest = piece;
+        loop {
+            let length = rest.iter().take_while(|byte| CLASSES[usize::from(**byte)] == Class::Letter).count();
+            if length > 0 {
+                (self.words, self.answer) = (self.words + 1, self.answer + 1);
+                self.kinds |= kinds(&rest[..length]);
+            }
+            let Some((&byte, behind)) = rest[length..].split_first() else { return true };
+            rest = behind;
+            if CLASSES[usize::from(byte)] == Class::Other {
+                continue;
+            }
+            let next = behind.first().copied().unwrap_or(b' ');
+            match byte {
+                b':' => self.answer = 0,
+                // The words inside are not read, or only some of them.
+                b'`' => self.shown_in_part = true,
+                b'[' if length == 0 => self.shown_in_part = true,
+                // "isn't"
+                b'\'' if next == b't' || next == b'T' => self.kinds |= NEGATION,
+                b'\'' => {}
+                // Marks that vanish between letters, links and tags.
+                b'*' if length == 0 || !next_letter(behind) => {}
+                b')' if !next.is_ascii_alphabetic() => {}
+                b'&' if !next.is_ascii_alphanumeric() && next != b'#' => {}
+                b'<' if length == 0 && !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?') => {}
+                // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
+                0xE2 => match behind {
+                    [0x80, 0x99, behind @ ..] => {
+                        self.kinds |= NEGATION;
+                        rest = behind;
+                    }
+                    [0x80, 0x90..=0xA7, behind @ ..] | [0x86..=0x90 | 0x94..=0xAE, _, behind @ ..] => rest = behind,
+                    _ => return false,
+                },
+                _ => return false,
             }
         }
-        let Some((&byte, behind)) = rest[length..].split_first() else { break };
-        rest = behind;
-        if CLASSES[usize::from(byte)] == Class::Other {
-            continue;
-        }
-        let next = behind.first().copied().unwrap_or(b' ');
-        match byte {
-            b':' => answer = 0,
-            // The words inside are not read, or only some of them.
-            b'`' => shown_in_part = true,
-            b'[' if length == 0 => shown_in_part = true,
-            // Marks that vanish between letters, links and tags.
-            b'*' if length == 0 || !next_letter(behind) => {}
-            b')' if !next.is_ascii_alphabetic() => {}
-            b'&' if !next.is_ascii_alphanumeric() && next != b'#' => {}
-            b'<' if length == 0 && !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?') => {}
-            // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
-            0xE2 => match behind {
-                [0x80, 0x90..=0xA7, behind @ ..] | [0x86..=0x90 | 0x94..=0xAE, _, behind @ ..] => rest = behind,
-                _ => return Look::Marks,
-            },
-            _ => return Look::Marks,
-        }
     }
-    if denies && (words <= 2 || answer <= 1 || shown_in_part) { Look::Words } else { Look::Harmless }
 }
 
 /// Whether a letter follows a run of marks.
@@ -179,23 +189,13 @@ fn next_letter(behind: &[u8]) -> bool {
     behind.iter().find(|byte| !matches!(byte, b'*' | b'_')).is_some_and(u8::is_ascii_alphabetic)
 }
 
-enum Word {
-    Trigger,
-    Denying,
-    Other,
-}
-
-fn reads(word: &[u8]) -> Word {
-    let [first, second, ..] = word else { return Word::Other };
+/// The kinds of a word.
+fn kinds(word: &[u8]) -> u8 {
+    let [first, second, ..] = word else { return 0 };
     let (lengths, seconds) = STARTS[usize::from(first & 31)];
     if word.len() > 12 || lengths >> word.len() & 1 == 0 || seconds >> (second & 31) & 1 == 0 {
-        return Word::Other;
+        return 0;
     }
-    let [is_trigger, is_denying] =
-        WORDS.map(|words| words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word)));
-    match (is_trigger, is_denying) {
-        (true, _) => Word::Trigger,
-        (_, true) => Word::Denying,
-        _ => Word::Other,
-    }
+    let is = |words: &[&str]| words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word));
+    MATTERING.iter().filter(|(_, words)| is(words)).fold(0, |kinds, (kind, _)| kinds | kind)
 }
