@@ -42,7 +42,7 @@ pub(super) fn count_failures(line: &str) -> bool {
     // ` 1 fail`, and `Failed: 1 (33.33%)`
     let rest_is_share =
         pieces[1.min(pieces.len())..].iter().flatten().all(|word| is_number(word)) && line.contains('%');
-    let alone = first.len() == 2 && !first.iter().any(|word| is_error(&word)) && (pieces.len() == 1 || rest_is_share);
+    let alone = first.len() == 2 && !first.iter().any(is_error) && (pieces.len() == 1 || rest_is_share);
     bad && (row || alone) || says(first) || line.contains(" FAILED)") && bad && line.starts_with(char::is_uppercase)
 }
 
