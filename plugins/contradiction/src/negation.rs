@@ -1,5 +1,5 @@
 //! Whether a phrase stands there negated. Rules of thumb of English, each on the safe side: what none of them
-//! recognises is an admission. Every word here is needed by a sentence of `sentences.rs`: without it, that test fails.
+//! recognises is an admission. The sentences of `sentences.rs` show what its words are for.
 //!
 //! **Before the phrase**, back to the start of its clause and no further than eight words. A clause starts at
 //! punctuation and at a conjunction (`because`, `but`, `and` …), and where another subject starts: "with no database
