@@ -67,7 +67,7 @@ struct Text {
 }
 
 impl Bundled {
-    /// Returns the component. The components are one stream, so the first call takes some 50 ms; a run does not need them.
+    /// Returns the component. The components are one stream, so the first call unpacks all of them; a run does not need them.
     pub fn wasm(&self) -> &[u8] {
         static UNPACKED: OnceLock<Cow<'static, [u8]>> = OnceLock::new();
         UNPACKED.get_or_init(|| WASM.unpack()).get(self.wasm.clone()).unwrap_or_default()
