@@ -28,6 +28,7 @@ mod stored_inputs;
 mod new_record;
 mod notify;
 mod pinned;
+mod planning;
 mod policy;
 mod progress;
 mod recorder;
@@ -37,6 +38,7 @@ mod sealed;
 mod steps;
 mod subject;
 mod tasks;
+mod touched;
 mod trusted;
 
 pub(crate) use crate::run_id::new as run_id;
@@ -57,7 +59,7 @@ pub(crate) use stored_inputs::{RunInputs, StoredInputs};
 pub(crate) use subject::submission_digest as tree_digest;
 pub use subject::{digest_of, is_unchanged};
 pub use tasks::{plan_file, planned_tasks};
-pub(crate) use trusted::TouchedPath;
+pub(crate) use touched::TouchedPath;
 
 use crate::cache_store::CacheStore;
 use crate::config::Config;

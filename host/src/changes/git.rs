@@ -3,6 +3,10 @@
 //! The repository belongs to the author of the change. Only object ids whose bytes were hashed here are trusted: trees,
 //! commits and files are read by `objects.rs`; only paths and ids of the index are used (`index.rs`); the working tree is
 //! walked (`walk.rs`), and its bytes are hashed here too (`content.rs`).
+//!
+//! The crate gix (0.90, only with what reads objects, the index and ignore rules) was measured as a replacement: 63 more crates,
+//! half a minute of processor time in the first build, 1.4 MB in the program. What it would save is small, because objects
+//! must be hashed here and the index must be distrusted here in any case.
 
 mod child_io;
 mod attributes;
@@ -12,6 +16,8 @@ mod copy;
 mod id;
 mod ignored;
 mod index;
+mod index_file;
+mod index_tree;
 mod layout;
 mod listing;
 mod worktree_changes;

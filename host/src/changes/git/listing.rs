@@ -1,7 +1,7 @@
 //! Reads the index from `git ls-files`, for an index that is split into two files.
 
 use super::id::Id;
-use super::index::IndexEntry;
+use super::index_file::IndexEntry;
 use super::program::Git;
 use super::tree::{EntryMode, TreeEntry};
 use crate::changes::{ChangesError, shown_text};

@@ -1,10 +1,10 @@
 //! Trees: stored ones, the tree of the index, and their differences.
 
-use super::id::{Id, ObjectFormat, ObjectKind, hash};
+use super::id::{Id, ObjectFormat, ObjectKind};
+use super::index_tree::IndexFolder;
 use super::objects::Objects;
 use crate::changes::{ChangesError, shown_text};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// The most differences that are followed. A tree that contains itself many times over has more.
 const MAX_ENTRIES: usize = 4_000_000;
@@ -33,7 +33,7 @@ impl EntryMode {
         }
     }
 
-    fn digits(self) -> &'static str {
+    pub(super) fn digits(self) -> &'static str {
         match self {
             Self::File => "100644",
             Self::Program => "100755",
@@ -53,110 +53,6 @@ impl EntryMode {
 pub(super) struct TreeEntry {
     pub(super) mode: EntryMode,
     pub(super) id: Id,
-}
-
-/// A folder of the index, and the id of its tree.
-#[derive(Debug)]
-pub(super) struct Folder {
-    pub(super) id: Id,
-    /// How many index entries are in it.
-    pub(super) count: usize,
-    /// In the order of the tree.
-    children: Vec<(Range<usize>, Child)>,
-}
-
-#[derive(Debug)]
-enum Child {
-    Entry(TreeEntry),
-    Folder(Folder),
-}
-
-impl Child {
-    fn entry(&self) -> TreeEntry {
-        match self {
-            Self::Entry(entry) => *entry,
-            Self::Folder(folder) => TreeEntry { mode: EntryMode::Folder, id: folder.id },
-        }
-    }
-}
-
-impl Folder {
-    /// Returns the folder of entries that are sorted by path and share the first `skip` bytes. `names` has all their paths.
-    pub(super) fn of(format: ObjectFormat, names: &[u8], entries: &[(Range<usize>, TreeEntry)], skip: usize) -> Self {
-        // An entry has about 40 bytes.
-        let likely = entries.len().min(64);
-        let mut children = Vec::with_capacity(likely);
-        let mut stored = Vec::with_capacity(likely * 40);
-        let mut rest = entries;
-        while let Some((path, entry)) = rest.first() {
-            let start = path.start + skip;
-            let tail = &names[start..path.end];
-            let (length, child, taken) = match tail.iter().position(|&byte| byte == b'/') {
-                // The path of a folder that a sparse index does not expand ends with a slash.
-                Some(length) if length + 1 < tail.len() => {
-                    let prefix = &names[path.start..=start + length];
-                    let taken = rest.partition_point(|(path, _)| names[path.clone()].starts_with(prefix));
-                    (length, Child::Folder(Self::of(format, names, &rest[..taken], prefix.len())), taken)
-                }
-                Some(length) => (length, Child::Entry(*entry), 1),
-                None => (tail.len(), Child::Entry(*entry), 1),
-            };
-            let TreeEntry { mode, id } = child.entry();
-            stored.extend_from_slice(mode.digits().as_bytes());
-            stored.push(b' ');
-            stored.extend_from_slice(&tail[..length]);
-            stored.push(0);
-            stored.extend_from_slice(id.as_bytes());
-            children.push((start..start + length, child));
-            rest = &rest[taken..];
-        }
-        Self { id: hash(format, ObjectKind::Tree, &stored), count: entries.len(), children }
-    }
-}
-
-/// A folder of the index, with the bytes that contain its names.
-#[derive(Clone, Copy)]
-pub(super) struct IndexFolder<'a> {
-    pub(super) folder: &'a Folder,
-    pub(super) names: &'a [u8],
-}
-
-impl<'a> IndexFolder<'a> {
-    /// Returns the id of an inner folder, and its number of index entries; its own for an empty path.
-    pub(super) fn below(&self, path: &[u8]) -> Option<(Id, usize)> {
-        let mut folder = self.folder;
-        let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
-        while let Some(name) = names.next() {
-            match self.child(folder, name)? {
-                Child::Folder(inner) => folder = inner,
-                // A folder that a sparse index does not expand.
-                Child::Entry(entry) if names.peek().is_none() => return Some((entry.id, 1)),
-                Child::Entry(_) => return None,
-            }
-        }
-        Some((folder.id, folder.count))
-    }
-
-    /// Returns the inner folder with this name.
-    fn child(&self, folder: &'a Folder, name: &[u8]) -> Option<&'a Child> {
-        // In a tree, a folder is sorted as if its name ended with a slash.
-        let key = |name: &'a [u8], mode: EntryMode| name.iter().chain((mode == EntryMode::Folder).then_some(&b'/'));
-        let wanted = || name.iter().chain(Some(&b'/'));
-        let order = |(place, child): &'a (Range<usize>, Child)| {
-            key(&self.names[place.clone()], child.entry().mode).cmp(wanted())
-        };
-        folder.children.binary_search_by(order).ok().map(|place| &folder.children[place].1)
-    }
-
-    fn items(self) -> impl Iterator<Item = (&'a [u8], TreeItem<'a>)> {
-        self.folder.children.iter().map(move |(place, child)| {
-            let item = match child {
-                &Child::Entry(entry) => TreeItem::Entry(entry),
-                Child::Folder(folder) => TreeItem::Folder(IndexFolder { folder, names: self.names }),
-            };
-            (&self.names[place.clone()], item)
-        })
-    }
 }
 
 /// One side of a comparison.
@@ -261,7 +157,7 @@ pub(super) fn compare(
 }
 
 #[derive(Clone, Copy)]
-enum TreeItem<'a> {
+pub(super) enum TreeItem<'a> {
     Entry(TreeEntry),
     Folder(IndexFolder<'a>),
 }
@@ -331,30 +227,6 @@ pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn entry(mode: EntryMode, text: &str) -> TreeEntry {
-        TreeEntry { mode, id: hash(ObjectFormat::Sha1, ObjectKind::Blob, text.as_bytes()) }
-    }
-
-    #[test]
-    fn a_folder_of_the_index_has_the_id_of_its_tree() {
-        let names = b"a.ba/b/ca/da0";
-        let entries = vec![
-            (0..3, entry(EntryMode::File, "1\n")),
-            (3..8, entry(EntryMode::Program, "2\n")),
-            (8..11, entry(EntryMode::Link, "a.b")),
-            (11..13, entry(EntryMode::File, "3\n")),
-        ];
-        let folder = Folder::of(ObjectFormat::Sha1, names, &entries, 0);
-        // Made by `git write-tree`.
-        assert_eq!(folder.id.to_string(), "0420112b8f8ca7ef0485e751e26ef60965018fcf");
-        let folder = IndexFolder { folder: &folder, names };
-        assert_eq!(
-            folder.below(b"a").map(|(id, count)| (id.to_string(), count)),
-            Some(("ded4166f25553924c5021197931d3e861609d905".to_owned(), 2))
-        );
-        assert!(folder.below(b"a/b").is_some() && folder.below(b"a/d").is_none() && folder.below(b"x").is_none());
-    }
 
     #[test]
     fn a_tree_that_no_folder_can_be_is_refused() {

@@ -1,0 +1,106 @@
+//! Before the gate runs: finds the configuration, loads its verifiers, resolves the gate, and collects the changes.
+
+use super::emit::RunEvents;
+use super::policy::{self, FoundPolicy};
+use super::request::{Request, WorkState};
+use super::run::Session;
+use super::trusted::{self, PolicyComparison, PolicyStatus};
+use super::{blocked, blocking};
+use crate::cache_store::CacheStore;
+use crate::changes::{self, Needs};
+use crate::config::Inapplicable;
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::plan::{self, Plan, Shape};
+use crate::resolver::Verifiers;
+use crate::runtime::ComponentSource;
+use std::sync::Arc;
+
+impl Session {
+    /// Finds the configuration, loads its verifiers, and resolves the gate.
+    pub(super) async fn plan(&self, emitter: &Arc<RunEvents>) -> Result<(Arc<FoundPolicy>, Plan, Verifiers), Error> {
+        let (found, plan, verifiers, _) = self.plan_and_collect(emitter, false).await?;
+        Ok((Arc::new(found), plan, verifiers))
+    }
+
+    /// Finds the configuration, and also collects the changes if `collecting`. The configuration is compared with that of
+    /// the base commit at the same time, because they are mostly the same. If they differ, no changes are returned.
+    pub(super) async fn plan_and_collect(
+        &self,
+        emitter: &Arc<RunEvents>,
+        collecting: bool,
+    ) -> Result<(FoundPolicy, Plan, Verifiers, Option<changes::Changes>), Error> {
+        let request = self.request.clone();
+        let found = blocking(move || policy::find(&request)).await?;
+        let comparison = PolicyComparison::new(&self.request, &found)?;
+        let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
+        let resolved = self.resolve(found, emitter).await;
+        let collected = match &resolved {
+            Ok((_, plan, _)) if collecting => Some(self.collect(plan).await),
+            _ => None,
+        };
+        let standing = match standing {
+            Some(standing) => blocked(standing.await)?,
+            None => PolicyStatus::New,
+        };
+        if let PolicyStatus::Other(commit) = standing {
+            let (work, environment) = (self.request.work_folder()?, self.request.environment.clone());
+            let found = blocking(move || trusted::find(work, &commit, &environment)).await?;
+            let (found, plan, verifiers) = self.resolve(found, emitter).await?;
+            return Ok((found, plan, verifiers, None));
+        }
+        let (mut found, plan, verifiers) = resolved?;
+        if let PolicyStatus::Same(trusted) = standing {
+            found.trusted = Some(trusted);
+        }
+        Ok((found, plan, verifiers, collected.transpose()?))
+    }
+
+    /// Returns the store of the ids of unchanged files, unless the caller disabled the cache.
+    pub(super) fn store(&self) -> Option<Arc<CacheStore>> {
+        self.runtime.cache_store().filter(|_| self.request.use_cache).cloned()
+    }
+
+    /// Collects the changes, with the details that the checks of a plan need.
+    pub(super) async fn collect(&self, plan: &Plan) -> Result<changes::Changes, Error> {
+        let needs = Needs {
+            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
+            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
+        };
+        let (store, request) = (self.store(), self.request.clone());
+        blocking(move || match &request.repeat {
+            Some(known) => {
+                let (changes, base) = (known.changes.clone(), known.base.clone());
+                Ok(changes::Changes::again(&request.folder, changes, base, known.from_git)?)
+            }
+            None => {
+                let Request { selection, environment, .. } = &request;
+                Ok(changes::collect_at(&request.work_folder()?, selection, needs, environment, store.as_ref())?)
+            }
+        })
+        .await
+    }
+
+    async fn resolve(
+        &self,
+        mut found: FoundPolicy,
+        emitter: &Arc<RunEvents>,
+    ) -> Result<(FoundPolicy, Plan, Verifiers), Error> {
+        if self.request.work != WorkState::Unknown {
+            for gate in found.config.gates.values_mut() {
+                gate.terms.on_nothing.get_or_insert(Inapplicable::Block);
+            }
+        }
+        let compiling = {
+            let emitter = Arc::clone(emitter);
+            move |name: &str, source: &ComponentSource| {
+                emitter.emit(EventKind::Compiling { verifier: name.to_owned(), bytes: source.bytes().len() });
+            }
+        };
+        let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), compiling);
+        verifiers.load(&found.config).await;
+        let plan = plan::resolve(&found.config, self.request.gate.as_deref(), &verifiers)
+            .map_err(|problems| Error::configuration(&found.name, &problems))?;
+        Ok((found, plan, verifiers))
+    }
+}
