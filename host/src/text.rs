@@ -69,7 +69,8 @@ pub fn times(number: impl TryInto<u64>) -> String {
 
 /// Returns a time in UTC with milliseconds, such as `2026-01-26T14:05:00.000Z`.
 ///
-/// The usual civil-from-days algorithm. A date crate would be a new dependency for this one format.
+/// This is the usual civil-from-days algorithm. The crate jiff writes the same for all of 8.9 million times between 1970 and
+/// 9999 (every day, and random ones), but is two more crates, 4 s of processor time in a first build and 200 KB of the program.
 pub fn timestamp(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
