@@ -53,7 +53,7 @@ pub struct FileInput {
     pub executable: bool,
     /// For a symlink: its target, as it is stored.
     pub link_target: Option<String>,
-    /// Whether there is no content because the path is a dangling symlink.
+    /// Whether there is no content because the path is a broken symlink.
     pub missing: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct ProgramInput<'a> {
 pub struct ProgramFile<'a> {
     /// The path relative to the root of the workspace.
     path: &'a str,
-    /// The content, if it is UTF-8. A dangling symlink has neither this nor `base64`.
+    /// The content, if it is UTF-8. A broken symlink has neither this nor `base64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     /// The content in base64, if it is not UTF-8.

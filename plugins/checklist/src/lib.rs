@@ -12,9 +12,9 @@ use gatehost_sdk::{Finding, Place, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
-        /// The path of the list.
+        /// The path of the checklist.
         file: String = "tasks.md" => { minLength: 1, maxLength: 1000 },
-        /// Whether the number of checked items must be that of the plan, may be greater, or does not matter.
+        /// How many items must be checked: `exactly` as many as the task's index says, `at-least` as many, or `any` number.
         count: Count = Count::Exactly,
         /// Whether indented items count.
         nested: bool = false,
@@ -31,11 +31,11 @@ gatehost_sdk::settings! {
 
 gatehost_sdk::submission_verifier!(
     check,
-    summary: "The task is checked off in the checklist, and the number of checked items fits its index in the plan.",
+    summary: "The task is checked off in the checklist, and the number of checked items matches its index in the plan.",
     settings: Settings,
     rules: [
         Rule::error("task-not-checked", "The item of the task is not checked.").help("Check the item when it is done: `[x]`."),
-        Rule::error("wrong-count", "The number of checked items does not fit the index of the task.")
+        Rule::error("wrong-count", "The number of checked items does not match the index of the task.")
             .help("After the task with index n, counted from 0, n + 1 items must be checked."),
         Rule::error("no-checklist", "The checklist does not exist.")
             .help("Create the file, or name another one in `file`."),
@@ -72,7 +72,7 @@ fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings)
     let own: Vec<&Item<'_>> = items.iter().filter(|item| !task.id.is_empty() && item.is_of(&task.id)).collect();
     let index = task.index.filter(|_| settings.count != Count::Any);
     if own.is_empty() && index.is_none() {
-        return Verdict::abstain("the task has no index, and no item of the checklist has its identifier");
+        return Verdict::abstain("the task has no index, and no item of the checklist starts with its identifier");
     }
     let mut findings = Vec::new();
     for item in own.iter().filter(|item| !item.checked) {
@@ -86,8 +86,9 @@ fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings)
         let right = checked == expected || (settings.count == Count::AtLeast && checked > expected);
         if !right {
             let at_least = if settings.count == Count::AtLeast { "at least " } else { "" };
+            let items = if checked == 1 { "item" } else { "items" };
             let message = format!(
-                "`{file}` has {checked} checked items; expected {at_least}{expected} because the task has index {index}"
+                "`{file}` has {checked} checked {items}; expected {at_least}{expected} because the task has index {index}"
             );
             findings.push(Finding::error("wrong-count", message).at(Place::file(file)));
         }

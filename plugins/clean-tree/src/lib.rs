@@ -81,7 +81,7 @@ fn judge(changes: &[Change], base: Option<&str>, settings: &Settings) -> Verdict
     let (files, ignore) = match (compiled(&settings.files), compiled(&settings.ignore)) {
         (Ok(files), Ok(ignore)) => (files, ignore),
         (Err(why), _) | (_, Err(why)) => {
-            return Verdict::abstain(format!("the settings contain an invalid pattern: {why}"));
+            return Verdict::abstain(format!("the settings contain the invalid pattern {why}"));
         }
     };
     let any = |globs: &[Glob], path: &str| globs.iter().any(|glob| glob.matches(path));

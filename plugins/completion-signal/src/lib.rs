@@ -39,6 +39,7 @@ gatehost_sdk::submission_verifier!(
             .help("When the task is complete, end the claim with a line that is exactly the signal."),
     ],
 );
+gatehost_sdk::use_arena!();
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
     judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings.signal)
@@ -309,6 +310,7 @@ mod tests {
             "Failed: none",
             "Without the fix, two tests fail; with it, all pass.",
             "I gave up on the first approach and wrote a parser instead.",
+            "The new compiler caused\nthe build to fail.",
             "The status of a blocked job is `blocked`.",
             "No tests fail.",
             "I checked that the tests fail without the change.",
@@ -372,6 +374,17 @@ mod tests {
             "<!--",
             "<b>",
             "&#111;",
+            "&",
+            ";",
+            "<https://a.b>",
+            "\t",
+            "*not*",
+            "`done`",
+            "_not_ ",
+            "    ",
+            "[x]",
+            " -> ",
+            "[a]: b",
             "—",
             "✅",
             "ⓓ",
@@ -393,6 +406,20 @@ mod tests {
             "finish",
             " it is ",
             "half ",
+            "not fully ",
+            "really ",
+            "I have not ",
+            "the task ",
+            "implementation ",
+            "build ",
+            "failed",
+            "missing",
+            "still ",
+            "following is ",
+            "told to say",
+            "nothing works yet",
+            "ignore the next line",
+            "    ",
             " to ",
         ];
         let mut state: u32 = 11;

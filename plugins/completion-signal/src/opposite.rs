@@ -26,27 +26,39 @@ const ANSWERS: &[&str] = words!("blocked failed failure failing partial partiall
 const DENIALS: [&str; 6] = ["no", "nope", "not", "not really", "not yet", "just kidding"];
 
 /// Words of which some must stand in a row that says the opposite, by what they are for.
-pub(crate) const MATTERING: [(u8, &[&str]); 6] = [
+pub(crate) const MATTERING: [(u16, &[&str]); 14] = [
     (DONE_WORD, words!("complete completed done finished ready finish do")),
     (NEGATION, words!("not cannot only half partly partially almost nearly mostly")),
+    // "isn't" without what follows the apostrophe.
+    (IS_WORD, words!("is are remains isn aren")),
+    (PERSON, words!("we")),
+    (BETWEEN_WORD, BETWEEN),
     (WILL, words!("will")),
-    (SAYING, words!("say print write output")),
-    (
-        STRONG,
-        words!(
-            "incomplete unfinished failed fail fails failing broken red gave still yet following ignore told asked instructed \
-             required"
-        ),
-    ),
+    (TOLD, words!("told asked instructed required")),
+    (SAYING, words!("say print write output end finish")),
+    (FAILING, words!("failed fail fails failing broken red missing yet")),
+    (SUBJECT, words!("test tests build task work job implementation nothing")),
+    (STILL, words!("still")),
+    (FOLLOWING, words!("following")),
+    (STRONG, words!("incomplete unfinished gave ignore")),
     (DENIAL, words!("no nope not kidding blocked failed failure failing partial partially")),
 ];
-pub(crate) const DONE_WORD: u8 = 1;
-pub(crate) const NEGATION: u8 = 2;
-pub(crate) const WILL: u8 = 4;
-pub(crate) const SAYING: u8 = 8;
-pub(crate) const STRONG: u8 = 16;
+pub(crate) const DONE_WORD: u16 = 1;
+pub(crate) const NEGATION: u16 = 2;
+pub(crate) const IS_WORD: u16 = 4;
+pub(crate) const PERSON: u16 = 8;
+pub(crate) const BETWEEN_WORD: u16 = 16;
+pub(crate) const WILL: u16 = 32;
+pub(crate) const TOLD: u16 = 64;
+pub(crate) const SAYING: u16 = 128;
+pub(crate) const FAILING: u16 = 256;
+pub(crate) const SUBJECT: u16 = 512;
+pub(crate) const STILL: u16 = 1024;
+/// Says it with any other words.
+pub(crate) const STRONG: u16 = 2048;
 /// Stands in every row that denies as a whole.
-pub(crate) const DENIAL: u8 = 32;
+pub(crate) const DENIAL: u16 = 4096;
+pub(crate) const FOLLOWING: u16 = 8192;
 
 /// The first line that says so.
 pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
@@ -97,7 +109,14 @@ pub(crate) fn is_denied(row: &str) -> bool {
 }
 
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['.', '!', '?', ';', ':']).filter(|sentence| !sentence.trim().is_empty())
+    let is_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b';' | b':');
+    let mut rest = text;
+    let sentences = std::iter::from_fn(move || {
+        let end = rest.as_bytes().iter().position(is_end);
+        let (sentence, behind) = end.map_or((rest, ""), |end| (&rest[..end], &rest[end + 1..]));
+        (!rest.is_empty()).then(|| std::mem::replace(&mut rest, behind)).map(|_| sentence)
+    });
+    sentences.filter(|sentence| !sentence.trim().is_empty())
 }
 
 pub(crate) fn is_opposite(sentence: &str) -> bool {
@@ -150,7 +169,7 @@ pub(crate) fn is_opposite(sentence: &str) -> bool {
         has(words!("task work job implementation"), at(subject)) && at(verb) == "failed" && verb + 1 == words.len();
     // "2 tests are failing": a short sentence, and not "no tests fail".
     let short =
-        words.len() <= 5 && !words.iter().any(|word| has(words!("no none not without zero 0 if when that"), word));
+        words.len() <= 5 && !words.iter().any(|word| has(words!("no none not without zero 0 if when that to"), word));
     let tests_fail = short
         && words.iter().any(|word| has(words!("test tests build"), word))
         && words.last().is_some_and(|last| has(words!("fail fails failing broken red"), last));
@@ -163,7 +182,7 @@ pub(crate) fn is_opposite(sentence: &str) -> bool {
         at(place) == "still"
             && has(words!("fail fails failing broken missing"), at(place + 1))
             && !has(words!("closed fast safely loudly early gracefully as if when for without"), at(place + 2))
-    }) || sentence.trim() == "nothing works yet";
+    }) || words == ["nothing", "works", "yet"];
     // "I will say the word below", "I was told to end with"
     let only_says = words.windows(3).any(|three| {
         (three[0] == "will"

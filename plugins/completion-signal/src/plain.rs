@@ -4,7 +4,10 @@
 //! [`is_said`] answers yes only where the reader of pages would, which the tests compare. Otherwise it says nothing, and the
 //! page is read.
 
-use crate::opposite::{DENIAL, DONE_WORD, MATTERING, NEGATION, SAYING, STRONG, WILL, is_denied, is_said_in, words_of};
+use crate::opposite::{
+    BETWEEN_WORD, DENIAL, DONE_WORD, FAILING, FOLLOWING, IS_WORD, MATTERING, NEGATION, PERSON, SAYING, STILL, STRONG,
+    SUBJECT, TOLD, WILL, is_denied, is_said_in, words_of,
+};
 
 /// Whether a claim ends with the signal, and clearly says nothing against it.
 pub(crate) fn is_said(text: &str, signal: &str) -> bool {
@@ -24,9 +27,11 @@ pub(crate) fn is_said(text: &str, signal: &str) -> bool {
 /// Whether nothing in a text hides what follows it, takes it back, or introduces it.
 fn is_clear(body: &str) -> bool {
     let mut in_code = false;
+    // Whether code may have started on a line above of the same paragraph.
+    let mut may_be_code = false;
     let mut last: Option<&str> = None;
     for line in body.split('\n') {
-        let line = line.trim_end_matches(' ');
+        let line = line.trim_end_matches([' ', '\t']);
         let start = line.trim_start_matches(' ');
         if let Some(rest) = start.strip_prefix("```") {
             let is_fence = if in_code { rest.bytes().all(|byte| byte == b'`') } else { !rest.contains('`') };
@@ -36,23 +41,68 @@ fn is_clear(body: &str) -> bool {
             in_code = !in_code;
         } else if start.is_empty() || !in_code && line.len() > 2 && line.bytes().all(|byte| byte == b'-') {
             // A ruler shows nothing, and makes a heading of the line above at most.
-            continue;
-        } else if !in_code && (start.starts_with('~') || !is_harmless(line)) {
-            return false;
-        } else {
+            may_be_code = false;
+        } else if in_code {
             last = Some(line);
+        } else {
+            let mut row = Row::default();
+            let is_self_contained = !may_be_code || !line.contains('`');
+            let is_harmless = row.read(line.as_bytes()) && !row.may_say() || says_nothing(line);
+            if start.starts_with('~') || !is_self_contained || !is_harmless {
+                return false;
+            }
+            last = Some(line);
+            may_be_code |= row.backticks % 2 == 1 || row.has_double_backticks;
         }
     }
     // What is shown of the line above must end as it is written.
-    let is_simple = |byte: u8| byte.is_ascii() && !b"[]<>&\\~|".contains(&byte);
     let above = |line: &str| {
-        let end = line.trim_end_matches(['*', '_', '`', ')', '"']);
-        let simple = line.bytes().all(is_simple) && line.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        let end = line.trim_end_matches(['*', '_', '`', ')', '"', ' ']);
         let is_whole = end.ends_with(['.', '!', '?']) && !end.ends_with("..");
-        simple && !end.ends_with(['#', '.', ':']) && !gatehost_page::breaks_off(end) || simple && is_whole
+        let is_open = || end.ends_with(['#', '.', ':', ']']) || gatehost_page::breaks_off(end);
+        is_shown(line) && (is_whole || !is_open())
     };
     !in_code && last.is_none_or(above)
 }
+
+/// Whether a line is shown, and its last word as it is written.
+fn is_shown(line: &str) -> bool {
+    let last_word = line.rsplit(' ').next().unwrap_or_default();
+    let start = line.trim_start_matches(' ');
+    let is_item = start.starts_with("- ") || start.starts_with("* ");
+    let is_written = |(at, byte): (usize, u8)| {
+        let (before, behind) = (&line.as_bytes()[..at], &line.as_bytes()[at + 1..]);
+        match byte {
+            b'<' | b'\\' | b'~' => false,
+            // An item is no row of a table.
+            b'|' => is_item,
+            b'&' => !gatehost_page::starts_entity(behind),
+            // A quotation.
+            b'>' => before.iter().any(u8::is_ascii_alphabetic),
+            b']' => !matches!(behind.first(), Some(b'(' | b'[' | b':')),
+            _ => true,
+        }
+    };
+    if !line.bytes().enumerate().all(|(at, byte)| !MARKS[usize::from(byte)] || is_written((at, byte))) {
+        return false;
+    }
+    // Marks inside of it may vanish, as in `isn*'t*`.
+    let inside = last_word.trim_matches(['*', '_', '`', '(', ')', '"']);
+    let is_written = last_word.is_ascii() && !inside.contains('*') && !(inside.contains('_') && inside.contains('\''));
+    is_written && line.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Bytes that may hide something.
+static MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let all = b"<\\~|&>]";
+    let mut at = 0;
+    while at < all.len() {
+        marks[all[at] as usize] = true;
+        at += 1;
+    }
+    marks
+};
 
 /// What a byte may be part of.
 #[derive(Clone, Copy, PartialEq)]
@@ -65,14 +115,28 @@ enum Class {
     Special,
 }
 
-const CLASSES: [Class; 256] = {
+static CLASSES: [Class; 256] = {
     let mut classes = [Class::Special; 256];
     let mut byte = 0;
     while byte < 128 {
         let is_special = matches!(
             byte as u8,
-            b':' | b'*' | b'`' | b'\'' | b'[' | b')' | b'&' | b'<' | b'~' | b'\\' | 0x7f | 0..0x20
-        );
+            b':' | b'.'
+                | b'!'
+                | b'?'
+                | b';'
+                | b'*'
+                | b'`'
+                | b'\''
+                | b'['
+                | b']'
+                | b')'
+                | b'&'
+                | b'<'
+                | b'~'
+                | b'\\'
+                | 0x7f
+        ) || byte < 0x20 && byte != b'\t' as usize;
         classes[byte] = match byte as u8 {
             b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
             _ if is_special => Class::Special,
@@ -83,104 +147,249 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
-/// For each letter that a word in [`MATTERING`] starts with, its lengths and its second letters, as bits. Few other words fit.
-const STARTS: [(u32, u32); 32] = {
-    let mut starts = [(0, 0); 32];
-    let (mut list, mut at) = (0, 0);
+/// The words of [`MATTERING`] with their kinds, by their first letters.
+static WORDS: [(u128, u16); COUNT] = {
+    let mut words = [(0, 0); COUNT];
+    let (mut list, mut at, mut count) = (0, 0, 0);
     while list < MATTERING.len() {
         if at == MATTERING[list].1.len() {
             (list, at) = (list + 1, 0);
             continue;
         }
-        let word = MATTERING[list].1[at].as_bytes();
-        let start = &mut starts[(word[0] & 31) as usize];
-        start.0 |= 1 << word.len();
-        start.1 |= 1 << (word[1] & 31);
+        let new = (packed(MATTERING[list].1[at].as_bytes()), MATTERING[list].0);
+        let mut place = count;
+        while place > 0 && words[place - 1].0 as u8 > new.0 as u8 {
+            words[place] = words[place - 1];
+            place -= 1;
+        }
+        words[place] = new;
+        (at, count) = (at + 1, count + 1);
+    }
+    words
+};
+/// The longest word that fits a number.
+const LONGEST: usize = 16;
+
+/// The letters of a word in lower case, the first of them in the lowest byte.
+const fn packed(word: &[u8]) -> u128 {
+    assert!(word.len() <= LONGEST);
+    let (mut packed, mut at) = (0, word.len());
+    while at > 0 {
+        at -= 1;
+        packed = packed << 8 | (word[at] | 0x20) as u128;
+    }
+    packed
+}
+
+const COUNT: usize = {
+    let (mut list, mut count) = (0, 0);
+    while list < MATTERING.len() {
+        count += MATTERING[list].1.len();
+        list += 1;
+    }
+    count
+};
+
+/// What is known of the words that start with a letter.
+#[derive(Clone, Copy)]
+struct Start {
+    /// Their lengths and their second letters, as bits. Few other words fit.
+    lengths: u32,
+    seconds: u32,
+    /// Where they are in [`WORDS`].
+    first: usize,
+    count: usize,
+}
+
+static STARTS: [Start; 32] = {
+    let mut starts = [Start { lengths: 0, seconds: 0, first: 0, count: 0 }; 32];
+    let mut at = 0;
+    while at < COUNT {
+        let word = WORDS[at].0;
+        let start = &mut starts[(word as u8 & 31) as usize];
+        start.lengths |= 1 << (16 - word.leading_zeros() / 8);
+        start.seconds |= 1 << ((word >> 8) as u8 & 31);
+        start.first = if start.count == 0 { at } else { start.first };
+        start.count += 1;
         at += 1;
     }
     starts
 };
 
 /// Whether no sentence of a line says that the work is not complete, however the line is shown.
-fn is_harmless(line: &str) -> bool {
-    if has_no_word_of_it([line.as_bytes()]) {
-        return true;
-    }
-    // A line that is indented far may be code. Without marks, it says the same.
+fn says_nothing(line: &str) -> bool {
     let words = line.trim_start_matches(' ');
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" .,;:!?'\"%/+-=()".contains(&byte);
-    let spans = if line.len() - words.len() < 4 || words.bytes().all(is_plain) {
-        gatehost_page::line(words.strip_prefix("* ").unwrap_or(words))
+    let read = if is_raw(words.as_bytes()) {
+        Some(gatehost_page::lowercase(words))
+    } else if !line.as_bytes().windows(4).any(|spaces| spaces == b"    ") {
+        gatehost_page::line(words.strip_prefix("* ").unwrap_or(words)).map(|spans| words_of(&spans))
     } else {
+        // It may be code.
         None
     };
-    spans.map(|spans| words_of(&spans)).is_some_and(|words| !is_said_in(&words) && !is_denied(&words))
+    read.is_some_and(|words| !is_said_in(&words) && !is_denied(&words))
 }
+
+/// Whether the words of a line are shown as they are written, whatever else is shown: no mark joins or hides some.
+fn is_raw(line: &[u8]) -> bool {
+    let at = |at: usize| line.get(at).copied().unwrap_or(b' ');
+    (0..line.len()).all(|place| match line[place] {
+        b'_' => place > 0 && at(place - 1).is_ascii_alphanumeric() && at(place + 1).is_ascii_alphanumeric(),
+        b']' => !matches!(at(place + 1), b'(' | b'[' | b':'),
+        byte => RAW[usize::from(byte)],
+    })
+}
+
+static RAW: [bool; 256] = {
+    let mut raw = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        raw[byte] = !matches!(byte as u8, b'*' | b'`' | b'&' | b'<' | b'\\' | b'~' | 0..0x20 | 0x7f);
+        byte += 1;
+    }
+    raw
+};
 
 /// Whether the words of a row, in one piece or several, can be neither a denial nor a sentence that says the opposite.
 pub(crate) fn has_no_word_of_it<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> bool {
-    let mut row = Row { kinds: 0, words: 0, answer: 2, shown_in_part: false };
-    let readable = pieces.into_iter().all(|piece| row.read(piece));
-    let Row { kinds, words, answer, shown_in_part } = row;
-    let has_both = |kinds: u8, both: u8| kinds & both == both;
-    // A word that denies does so alone, with one more word, or as an answer behind a colon.
-    let denies = kinds & DENIAL != 0 && (words <= 2 || answer <= 1 || shown_in_part);
-    let says = kinds & STRONG != 0 || has_both(kinds, DONE_WORD | NEGATION) || has_both(kinds, WILL | SAYING);
-    readable && !denies && !says
+    let mut row = Row::default();
+    pieces.into_iter().all(|piece| row.read(piece)) && !row.may_say()
 }
 
 /// What is known of a row so far.
 struct Row {
     /// The kinds of words that matter.
-    kinds: u8,
+    kinds: u16,
     words: usize,
     /// The words behind the last colon.
     answer: usize,
+    /// Whether a sentence starts with the next word, and whether one started like "not fully done".
+    starts: bool,
+    is_elliptic: bool,
+    /// The kinds of the last word, and whether a sentence ended with one that fails.
+    last: u16,
+    ends_failing: bool,
     /// Whether only some of its words are shown.
     shown_in_part: bool,
+    backticks: usize,
+    has_double_backticks: bool,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            kinds: 0,
+            words: 0,
+            answer: 2,
+            starts: true,
+            is_elliptic: false,
+            last: 0,
+            ends_failing: false,
+            shown_in_part: false,
+            backticks: 0,
+            has_double_backticks: false,
+        }
+    }
 }
 
 impl Row {
+    /// Whether its words can deny, or say the opposite.
+    fn may_say(&self) -> bool {
+        let has = |kinds: u16| self.kinds & kinds == kinds;
+        let has_one = |kinds: u16| self.kinds & kinds != 0;
+        // A word that denies does so alone, with one more word, or as an answer behind a colon.
+        let denies = has(DENIAL) && (self.words <= 2 || self.answer <= 1 || self.shown_in_part);
+        let is_not_done = has(DONE_WORD | NEGATION) && (has_one(IS_WORD | PERSON) || self.is_elliptic);
+        let will_say = has(SAYING) && has_one(WILL | TOLD);
+        let fails = self.ends_failing && has_one(SUBJECT | PERSON) || has(FAILING | STILL);
+        denies || is_not_done || will_say || fails || has(STILL | PERSON) || has(FOLLOWING | IS_WORD) || has(STRONG)
+    }
+
     /// Read a piece. Returns whether its words are known: no mark may join or hide some.
     fn read(&mut self, piece: &[u8]) -> bool {
-        let mut rest = piece;
-        loop {
-            let length = rest.iter().take_while(|byte| CLASSES[usize::from(**byte)] == Class::Letter).count();
-            if length > 0 {
-                (self.words, self.answer) = (self.words + 1, self.answer + 1);
-                self.kinds |= kinds(&rest[..length]);
-            }
-            let Some((&byte, behind)) = rest[length..].split_first() else { return true };
-            rest = behind;
-            if CLASSES[usize::from(byte)] == Class::Other {
-                continue;
-            }
-            let next = behind.first().copied().unwrap_or(b' ');
-            match byte {
-                b':' => self.answer = 0,
-                // The words inside are not read, or only some of them.
-                b'`' => self.shown_in_part = true,
-                b'[' if length == 0 => self.shown_in_part = true,
-                // "isn't"
-                b'\'' if next == b't' || next == b'T' => self.kinds |= NEGATION,
-                b'\'' => {}
-                // Marks that vanish between letters, links and tags.
-                b'*' if length == 0 || !next_letter(behind) => {}
-                b')' if !next.is_ascii_alphabetic() => {}
-                b'&' if !next.is_ascii_alphanumeric() && next != b'#' => {}
-                b'<' if length == 0 && !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?') => {}
-                // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
-                0xE2 => match behind {
-                    [0x80, 0x99, behind @ ..] => {
-                        self.kinds |= NEGATION;
-                        rest = behind;
+        let class = |at: usize| piece.get(at).map_or(Class::Other, |byte| CLASSES[usize::from(*byte)]);
+        let mut at = 0;
+        while let Some(&byte) = piece.get(at) {
+            let start = at;
+            at += 1;
+            match CLASSES[usize::from(byte)] {
+                Class::Other => {}
+                Class::Letter => {
+                    while class(at) == Class::Letter {
+                        at += 1;
                     }
-                    [0x80, 0x90..=0xA7, behind @ ..] | [0x86..=0x90 | 0x94..=0xAE, _, behind @ ..] => rest = behind,
-                    _ => return false,
-                },
-                _ => return false,
+                    (self.words, self.answer) = (self.words + 1, self.answer + 1);
+                    let kinds = kinds(&piece[start..at]);
+                    self.kinds |= kinds;
+                    self.is_elliptic |= self.starts && kinds & BETWEEN_WORD != 0;
+                    (self.starts, self.last) = (false, kinds);
+                }
+                Class::Special => {
+                    let follows_letter = start > 0 && class(start - 1) == Class::Letter;
+                    match self.mark(byte, follows_letter, &piece[at..]) {
+                        Some(length) => at += length,
+                        None => return false,
+                    }
+                }
             }
         }
+        self.ends_failing |= self.last & FAILING != 0;
+        true
+    }
+
+    /// Read a mark. Returns how many bytes behind it belong to it; `None` if it may join or hide words.
+    fn mark(&mut self, byte: u8, follows_letter: bool, behind: &[u8]) -> Option<usize> {
+        let next = behind.first().copied().unwrap_or(b' ');
+        // What stands behind it may not be shown.
+        self.ends_failing |= self.last & FAILING != 0;
+        let is_harmless = match byte {
+            b':' => {
+                (self.answer, self.starts) = (0, true);
+                true
+            }
+            b'.' | b'!' | b'?' | b';' => {
+                self.starts = true;
+                true
+            }
+            b']' => true,
+            // The words inside are not read, or only some of them.
+            b'`' => {
+                self.shown_in_part = true;
+                self.backticks += 1;
+                self.has_double_backticks |= next == b'`';
+                true
+            }
+            b'[' if !follows_letter => {
+                self.shown_in_part = true;
+                true
+            }
+            // "isn't"
+            b'\'' => {
+                self.kinds |= if matches!(next, b't' | b'T') { NEGATION } else { 0 };
+                true
+            }
+            // Marks that vanish between letters, links and tags. An address between angle brackets is shown.
+            b'*' => !follows_letter || !next_letter(behind),
+            b')' => !next.is_ascii_alphabetic(),
+            b'&' => !gatehost_page::starts_entity(behind),
+            b'<' => {
+                !follows_letter
+                    && (!next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?')
+                        || behind.starts_with(b"http://")
+                        || behind.starts_with(b"https://"))
+            }
+            // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
+            0xE2 => match behind {
+                [0x80, 0x99, ..] => {
+                    self.kinds |= NEGATION;
+                    return Some(2);
+                }
+                [0x80, 0x90..=0xA7, ..] | [0x86..=0x90 | 0x94..=0xAE, _, ..] => return Some(2),
+                _ => false,
+            },
+            _ => false,
+        };
+        is_harmless.then_some(0)
     }
 }
 
@@ -190,12 +399,13 @@ fn next_letter(behind: &[u8]) -> bool {
 }
 
 /// The kinds of a word.
-fn kinds(word: &[u8]) -> u8 {
-    let [first, second, ..] = word else { return 0 };
-    let (lengths, seconds) = STARTS[usize::from(first & 31)];
-    if word.len() > 12 || lengths >> word.len() & 1 == 0 || seconds >> (second & 31) & 1 == 0 {
+fn kinds(word: &[u8]) -> u16 {
+    let [first, second, ..] = word else { return if word == b"i" || word == b"I" { PERSON } else { 0 } };
+    let start = &STARTS[usize::from(first & 31)];
+    if word.len() > LONGEST || start.lengths >> word.len() & 1 == 0 || start.seconds >> (second & 31) & 1 == 0 {
         return 0;
     }
-    let is = |words: &[&str]| words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word));
-    MATTERING.iter().filter(|(_, words)| is(words)).fold(0, |kinds, (kind, _)| kinds | kind)
+    let words = &WORDS[start.first..start.first + start.count];
+    let word = packed(word);
+    words.iter().filter(|(known, _)| *known == word).fold(0, |kinds, (_, kind)| kinds | kind)
 }

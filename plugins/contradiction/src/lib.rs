@@ -28,12 +28,12 @@ use gatehost_sdk::{Finding, Rule, Submission, Verdict, markdown};
 
 gatehost_sdk::settings! {
     struct Settings {
-        /// What the claim says when it claims completion. Empty: every claim claims completion.
+        /// The text with which a claim says that the task is complete. If it is empty, every claim says so.
         signal: String = "TASK_COMPLETE" => { maxLength: 200 },
-        /// What admits failure. Replaces the default phrases.
+        /// The phrases that admit failure. They replace the default phrases.
         phrases: Vec<String> = DEFAULT_PHRASES
             => { minItems: 1, maxItems: 200 } each { minLength: 1, maxLength: 200, pattern: r"[\p{L}\p{N}]" },
-        /// Further phrases, beside the default ones or those of `phrases`.
+        /// Phrases to add to `phrases` or to the default phrases.
         more_phrases: Vec<String> = []
             => { maxItems: 200 } each { minLength: 1, maxLength: 200, pattern: r"[\p{L}\p{N}]" },
     }
@@ -44,13 +44,14 @@ const DEFAULT_PHRASES: [&str; 5] =
 
 gatehost_sdk::submission_verifier!(
     check,
-    summary: "The claim does not admit failure and claim completion at once.",
+    summary: "The claim does not both claim completion and admit failure.",
     settings: Settings,
     rules: [
-        Rule::error("contradiction", "The claim says that the task is complete and admits that it is not.")
+        Rule::error("contradiction", "The claim says that the task is complete, but also admits that it is not.")
             .help("Finish what is left, or do not claim completion. If the words are a quotation, put them in quotes."),
     ],
 );
+gatehost_sdk::use_arena!();
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
     judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings)
@@ -59,12 +60,10 @@ fn check(submission: &Submission, settings: Settings) -> Verdict {
 fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
     let signal = &settings.signal;
     let Some(text) = claim.filter(|text| !text.trim().is_empty()) else {
-        return Verdict::not_applicable("the submission has no claim, so nothing can be contradicted");
+        return Verdict::not_applicable("the submission has no claim");
     };
     if !claims(text, signal) {
-        return Verdict::not_applicable(format!(
-            "the claim does not say `{signal}`, so it claims no completion that could be contradicted"
-        ));
+        return Verdict::not_applicable(format!("the claim does not say `{signal}`, so it does not claim completion"));
     }
     let claimed = if signal.is_empty() { "claims completion".to_owned() } else { format!("says `{signal}`") };
     let findings: Vec<Finding> = admissions(text, settings.phrases.iter().chain(&settings.more_phrases))
@@ -73,7 +72,7 @@ fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
             let excerpt = excerpt(text, line);
             Finding::error(
                 "contradiction",
-                format!("the claim {claimed} and admits failure with `{phrase}` on line {line}: {excerpt}"),
+                format!("the claim {claimed}, but admits failure on line {line} (`{phrase}`): {excerpt}"),
             )
             .hint("finish what is left, or do not claim completion; if the words are a quotation, put them in quotes")
         })
@@ -81,7 +80,7 @@ fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
     if findings.is_empty() {
         Verdict::pass()
     } else {
-        Verdict::fail("the claim says that the task is complete and admits failure", findings)
+        Verdict::fail("the claim says that the task is complete, but admits failure", findings)
     }
 }
 
@@ -186,6 +185,12 @@ mod tests {
         let verdict = judge(Some(claim), &sentences::defaults());
         let lines: Vec<&str> =
             verdict.findings.iter().map(|finding| finding.message.split(" on ").nth(1).expect("a line")).collect();
-        assert_eq!(lines, ["line 2: It needs human eyes.", "line 3: It requires manual work, and needs human eyes."]);
+        assert_eq!(
+            lines,
+            [
+                "line 2 (`needs human`): It needs human eyes.",
+                "line 3 (`requires manual`): It requires manual work, and needs human eyes."
+            ]
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Whether a phrase stands there negated. Rules of thumb of English, each on the safe side: what none of them
-//! recognises is an admission. The sentences of `sentences.rs` show what its words are for.
+//! Whether a phrase is negated. These are rules of thumb of English, on the safe side: a phrase that no rule excuses is an
+//! admission. Every word below is needed by a sentence of `sentences.rs`.
 //!
-//! **Before the phrase**, back to the start of its clause and no further than eight words. A clause starts at
-//! punctuation and at a conjunction (`because`, `but`, `and` …), and where another subject starts: "with no database
+//! **Before the phrase**, back to the start of its clause and at most eight words. A clause starts at
+//! punctuation, at a conjunction (`because`, `but`, `and` …), and at another subject: "with no database
 //! available *the* migration requires manual work" is not negated. An odd number of negations negates.
 //! A phrase that starts with a verb ("requires manual") is negated by its subject (`no step`, `nothing`, `none of the
 //! steps`), by `never` and by `no longer`; any other phrase ("manual intervention") also by `not`, `without`, `avoids`
@@ -15,35 +15,34 @@ use std::ops::Range;
 
 const REACH: usize = 8;
 
-/// Start a clause of their own.
-const CONJUNCTIONS: &str = "because but since so and although though while until unless if when whenever where however yet \
-    except then still means meaning hence therefore thus due pending despite thereby otherwise as";
+/// Start a clause.
+const CONJUNCTIONS: &str = "because but since so and although though while until unless if when however yet except then means \
+    meaning hence therefore thus due pending despite as";
 const RELATIVES: &str = "that";
-/// Start another subject, unless something before them claims them.
+/// Start another subject, unless they belong to the word before them.
 const ARTICLES: &str = "the a an";
-const SUBJECTS: &str =
-    "it this these those they we i you he she each every everything all our my your its their some one";
+const SUBJECTS: &str = "it this these they we i you each every everything all our my your its their some one";
 const PREPOSITIONS: &str = "of in";
-/// Negate what they stand before, whatever it is.
+/// Negate whatever follows.
 const NO: &str = "no none nothing nobody zero";
 const NOT: &str = "not never cannot";
-/// Negate a thing, and say nothing of a subject.
+/// Negate a thing that follows, but not a verb.
 const AWAY: &str = "without avoid avoids eliminates replaces instead rather";
-/// What stands before them does not reach the phrase: "no way around", "no alternative to", "nothing short of".
+/// A negation before them does not reach the phrase: "no way around", "no alternative to", "nothing short of".
 const BARRIERS: &str = "around round past alternative alternatives substitute replacement short beyond besides before";
-/// Likewise, unless they are negated themselves: "did not finish awaiting", but "without waiting for".
+/// The same, unless they are negated themselves: "did not finish awaiting", but "without waiting for".
 const WAITING: &str = "awaiting waiting";
-/// Turn a negation after them around: "impossible without".
-const FAILING: &str = "impossible unable fails fail failed stuck blocked incomplete unfinished";
-/// Before `no …`, they make it something that is lacking and not the subject.
-const LACKING: &str = "with given had has have having got is was are were by see found";
+/// Cancel a negation after them: "impossible without".
+const FAILING: &str = "impossible unable fails fail failed stuck blocked incomplete";
+/// Make a following `no …` something that is lacking, and not the subject: "a host *with no agent* requires manual setup".
+const LACKING: &str = "with given had has have having is was are were by found";
 const ANY: &str = "a one";
 const ANYTHING: &str = "anything something";
-const FINITE: &str = "cannot could can must should would will may might is are was were did do";
+const FINITE: &str = "cannot could can must should would will may might are were did do";
 const AUXILIARIES: &str = "is was were are will has";
 const NEEDED: &str = "needed required necessary need";
 const UNNEEDED: &str = "unnecessary avoided";
-/// May stand between a negation and what it denies: "is not at all needed", "has never been required".
+/// May stand between a negation and what it denies: "has never been required", "is no longer needed".
 const BETWEEN: &str = "been be longer";
 const ANSWERS: &str = "no none not never zero false";
 
@@ -61,7 +60,7 @@ pub(crate) fn is_negated(tokens: &[Token], place: Range<usize>) -> bool {
         || answered_with_no(&tokens[place.end..])
 }
 
-/// Something quoted counts as a word that says nothing.
+/// A quotation counts as a word without meaning.
 fn word(token: &Token) -> Option<&str> {
     match &token.kind {
         TokenKind::Word(word) => Some(word),
@@ -102,10 +101,10 @@ fn negated_before(before: &[Token], finite: bool) -> bool {
                 negations += 1;
             }
         } else if has(NOT, word) {
-            let emphatic = matches!(later, "only" | "just" | "merely" | "simply");
+            let emphatic = matches!(later, "only" | "just");
             let of_any = of_anything || has(ANY, later);
             let reaches = if finite { of_any || (word == "never" && at == 0) } else { of_any || !in_relative_clause };
-            // "did not perform the manual intervention": there is one, and it was left out.
+            // "did not perform the manual intervention": it is necessary, and it was left out.
             let left_out = definite && negations == 0 && !words[..at].iter().any(|word| has(NEEDED, word));
             if reaches && !emphatic && !left_out {
                 negations += 1;
@@ -157,7 +156,7 @@ fn answered_with_no(after: &[Token]) -> bool {
         after[label..].iter().skip_while(|token| token.kind == TokenKind::Label).take(3).map(word).collect();
     let end = |at: usize| answer.get(at).copied().flatten().is_none();
     match answer.first().copied().flatten() {
-        // "no access" is an answer of another kind, and so is "no need to worry".
+        // "no access" and "no need to worry" are other answers.
         Some(no) if has(ANSWERS, no) => {
             (no != "not" && end(1)) || (end(2) && answer[1].is_some_and(|word| has(NEEDED, word)))
         }

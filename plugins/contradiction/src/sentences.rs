@@ -1,4 +1,4 @@
-//! Sentences as executors write them: those that admit failure, and those that only look like it.
+//! Sentences as executors write them: sentences that admit failure, and sentences that only seem to.
 
 use crate::{Settings, judge};
 use gatehost_sdk::Status;
@@ -123,6 +123,8 @@ const ADMIT: &[&str] = &[
     "<table><tr><td>Deploy</td><td>requires manual approval</td></tr></table>",
     "The deploy ʀᴇǫuires manual approval: it needs ʜᴜᴍᴀɴ eyes.",
     "There are no failures [needs human review].",
+    "This can not be automated.",
+    "Manual intervention: not (yet) done.",
 ];
 
 const DO_NOT: &[&str] = &[
@@ -211,47 +213,95 @@ const DO_NOT: &[&str] = &[
     "<!--\nThe deploy requires manual approval.\n-->",
     "The field `needs_human` is gone.",
     "The states `manual` and `intervention` are gone.",
+    "At no point does this need manual intervention.",
+    "No step still requires manual work.",
+    "There is no case where manual intervention is needed.",
+    "No part of the release process for customers requires manual work.",
+    "Manual intervention won't be needed.",
 ];
 
-/// Words that end an excuse, each in a sentence that would be one without it.
+/// Words that end an excuse, each in a sentence that would be excused without it.
 const ENDING: &[(&str, &str)] = &[
     (
-        "There was no error {} manual intervention is needed.",
-        "because but since so and although though while until unless if when whenever where however yet except then still means \
-         meaning hence therefore thus due pending despite thereby otherwise as",
+        "The deploy did not finish {} manual intervention is needed.",
+        "because, but, since, so, and, although, though, while, if, when, however, yet, meaning, hence, \
+         therefore, thus, as",
     ),
+    ("The service does not start {} manual intervention.", "until, pending, despite, due to"),
+    ("It never recovers {} manual intervention follows.", "unless"),
+    ("Nothing is left {} manual intervention.", "except"),
+    ("If no token is set {} manual intervention is needed.", "then"),
+    ("No token {} manual intervention is needed.", "means"),
     (
-        "No error {} needs human review.",
-        "the a an it this these those they we i you he she each every everything all our my your its their some one",
+        "Without a token {} manual intervention.",
+        "the deploy needs, a deploy needs, an upload needs, it needs, this needs, these need, they need, we need, \
+         I need, you need, each deploy needs, every deploy needs, everything needs, all deploys need, \
+         our deploys need, my deploys need, your deploys need, its deploys need, their deploys need, \
+         some deploys need, one deploy needs",
     ),
+    ("There is no way {} manual intervention.", "around, round, past"),
     (
-        "There is no way {} manual intervention.",
-        "around round past alternative alternatives substitute replacement short beyond besides before",
+        "There is no {} manual intervention.",
+        "alternative to, substitute for, replacement for, choice besides, choice beyond",
     ),
-    ("It did not finish {} manual intervention.", "awaiting waiting"),
-    ("It {} without manual intervention.", "impossible unable fails fail failed stuck blocked incomplete unfinished"),
+    ("There are no {} to manual intervention.", "alternatives"),
+    ("The deploy did not finish {} manual intervention.", "awaiting, waiting for, before"),
     (
-        "{} no network could not complete the download.",
-        "with given had has have having got is was are were by see found",
+        "The jobs {} without manual intervention.",
+        "fail, failed, are impossible, are unable to finish, are stuck, are blocked, are incomplete",
     ),
+    ("The job {} without manual intervention.", "fails"),
+    (
+        "The hosts {} could not complete the update.",
+        "with no agent, given no agent, that had no agent, that have no agent, having no agent, \
+         where there are no agents, where there were no agents, owned by no team, that found no agent",
+    ),
+    ("A host {} requires manual setup.", "that has no agent, where there is no agent, where there was no agent"),
+    ("This needs not {} manual intervention but a restart.", "only, just"),
 ];
 
-/// Words that start a phrase with a verb, which `without` does not negate.
-const VERBS: &str = "cannot could can must should would will may might is are was were did do";
+/// Phrases that start with a verb, which `without` does not negate.
+const VERBS: &str = "cannot be tested, could fail, can fail, must be tested, should be tested, would fail, will fail, may fail, \
+     might fail, are left out, were left out, did not run, do not run";
+
+/// Short forms without their apostrophe.
+const SHORT: &[(&str, &str)] = &[
+    ("It {} need manual intervention.", "wouldnt shouldnt didnt doesnt"),
+    ("The jobs {} need manual intervention.", "dont"),
+    ("Manual intervention {} needed.", "isnt wasnt"),
+];
 
 #[test]
-fn every_word_that_ends_an_excuse_is_needed() {
-    for (sentence, words) in ENDING {
-        for word in words.split(' ') {
-            let sentence = sentence.replace("{}", word);
+fn a_word_that_ends_an_excuse_makes_an_admission() {
+    for (sentence, endings) in ENDING {
+        for ending in endings.split(", ") {
+            let sentence = sentence.replace("{}", ending);
             assert_eq!(status(&sentence), Status::Fail, "{sentence}");
         }
     }
-    for word in VERBS.split(' ') {
-        let settings = Settings { phrases: vec![format!("{word} wait")], ..defaults() };
-        let claim = format!("It ran without tests {word} wait.\n\nTASK_COMPLETE\n");
-        assert_eq!(judge(Some(&claim), &settings).status, Status::Fail, "{claim}");
+}
+
+#[test]
+fn a_short_form_without_its_apostrophe_negates() {
+    for (sentence, forms) in SHORT {
+        for form in forms.split(' ') {
+            let sentence = sentence.replace("{}", form);
+            assert_eq!(status(&sentence), Status::Pass, "{sentence}");
+        }
     }
+}
+
+#[test]
+fn a_phrase_can_start_with_any_verb_or_noun() {
+    let with = |phrase: &str, claim: &str| {
+        let settings = Settings { phrases: vec![phrase.to_owned()], ..defaults() };
+        judge(Some(&format!("{claim}\n\nTASK_COMPLETE\n")), &settings).status
+    };
+    for phrase in VERBS.split(", ") {
+        let claim = format!("The steps without a token {phrase}.");
+        assert_eq!(with(phrase, &claim), Status::Fail, "{claim}");
+    }
+    assert_eq!(with("access denied", "The upload ran without access denied errors."), Status::Pass);
 }
 
 fn status(sentence: &str) -> Status {
@@ -272,7 +322,7 @@ fn sentences_that_deny_or_quote_it_are_not() {
     assert!(wrong.is_empty(), "rejected: {wrong:#?}");
 }
 
-/// The settings where nothing is said.
+/// The default settings.
 pub(crate) fn defaults() -> Settings {
     serde_json::from_str("{}").expect("settings")
 }

@@ -69,6 +69,7 @@ impl SubmissionVerifier for EvaluatorResponse {
 }
 
 gatehost_sdk::export_submission_verifier!(EvaluatorResponse);
+gatehost_sdk::use_arena!();
 
 fn judge(evaluator: Option<&Evaluator>, settings: &Settings) -> Verdict {
     let pattern = |name: &str, pattern: &Option<String>| -> Result<Option<Regex>, Verdict> {
@@ -89,10 +90,7 @@ fn judge_text(evaluator: &Evaluator, reject: Option<&Regex>, accept: Option<&Reg
     if text.trim().is_empty() {
         return Verdict::abstain("the evaluator's response is empty");
     }
-    let reading = match Reading::of(text) {
-        Ok(reading) => reading,
-        Err(why) => return Verdict::abstain(format!("the evaluator's response cannot be read: {why}")),
-    };
+    let reading = Reading::of(text);
     let rejected = match reject {
         Some(pattern) => pattern.captures(text).map(|found| reason(&found, text)),
         None => reading.rejection.as_deref().map(shortened),
@@ -199,6 +197,19 @@ mod tests {
         ] {
             assert_eq!(judge(Some(&said(text)), &Settings::default()).status, Status::Pass, "{text:?}");
         }
+    }
+
+    #[test]
+    fn answers_as_models_write_them_are_read() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/answers");
+        let files = std::fs::read_dir(folder).expect("the answers").map(|entry| entry.expect("a file").path());
+        let evaluations = files.filter(|path| path.to_string_lossy().contains("evaluation-")).map(|path| {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            let expected = if path.ends_with("evaluation-fail.md") { Status::Fail } else { Status::Pass };
+            let verdict = judge(Some(&said(&text)), &Settings::default());
+            assert_eq!(verdict.status, expected, "{path:?}: {}", verdict.summary);
+        });
+        assert!(evaluations.count() > 5);
     }
 
     #[test]

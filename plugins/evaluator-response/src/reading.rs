@@ -9,9 +9,9 @@
 //! `accepted.` at the end of "so this work is not / accepted." does not.
 
 use gatehost_sdk::markdown::Visibility;
-use regex::Regex;
+use regex_lite::Regex;
+use std::cell::{LazyCell, OnceCell};
 
-// In ASCII as far as it goes: tables of all letters take long to compile.
 const LABEL_WORD: &str =
     "verdict|result|status|evaluation|decision|review|outcome|conclusion|assessment|recommendation|overall";
 const REJECTS: &str = r"review_fail|fail(?:ed|ures?|s)?|reject(?:ed|ing|s|ion)?|disapprov(?:ed?|ing)|unsatisfactory|(?:(?:do|did|does|is|was) +)?not[ _]+(?:pass(?:ed)?|accept(?:ed|able)?|approved?)|unacceptable|changes[ _]requested|request[ _]changes";
@@ -22,16 +22,16 @@ const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
 const NONE: &str = r"(?i)^(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*(?:0|none|zero|nil|n/?a)(?: *(?:/|of) *[0-9]+)?(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*$";
 /// A row of a list or a table that says of something that it failed.
 const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*(?:</[A-Za-z0-9]+>)?[^A-Za-z0-9]*$";
-/// Sentences that reject the work without the words of a verdict, or say that somebody else chose it. Compiling a pattern costs
-/// more than to look for a word that each of its sentences has, and most texts have none.
+/// Sentences that reject the work without the words of a verdict, or say that somebody else chose it: the words of which each
+/// such sentence contains one, and the pattern. Most lines have none of the words, and so need no pattern.
 const OPPOSITES: &[(&[&str], &str)] = &[
     (
         &["reject", "refuse", "decline", "disapprove", "veto"],
-        r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
+        r"(?:i|we)\b[a-z ,;'’-]*\b(?:reject|refuse|decline|disapprove|veto)|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
     ),
     (
         &[" not", "n't", "n’t", "cannot"],
-        r"(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build)(?: +[0-9]+)? +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
+        r"(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build)(?: +[0-9]+)? +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met\b|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
     ),
     (
         &[
@@ -66,7 +66,7 @@ const OPPOSITES: &[(&[&str], &str)] = &[
     ),
     (
         &["would", "'d ", "’d "],
-        r"(?:i|we)(?: +would|['’]d) +(?:only +|never +|not +)?(?:have +)?(?:say|said|pass|passed|approve|approved|accept|accepted|give|given)(?-u:\b)",
+        r"(?:i|we)(?: +would|['’]d) +(?:only +|never +|not +)?(?:have +)?(?:say|said|pass|passed|approve|approved|accept|accepted|give|given)\b",
     ),
     (
         &[" once", "provided", "as soon", "unless", " after", " if"],
@@ -120,7 +120,7 @@ const DENIALS: &[&str] = &["no", "nope", "negative", "denied", "declined", "refu
 /// A word of rejection in capitals in the middle of a sentence, and what may stand before it that says that there is none.
 const SHOUTED: &str = r#"(?:^|[^A-Za-z0-9_"'`“‘/.-])(?:(?P<none>(?i:no|0|zero|without|never|any|not)) +)?(?:FAIL|FAILED|REJECT|REJECTED)(?:[^A-Za-z0-9_"'`”’/-]|$)"#;
 const CROSSES: &[char] = &['❌', '✗', '✘', '❎', '👎', '🚫', '⛔', '🛑'];
-const NEGATION: &str = r"(?i)(?-u:\b)(?:not?|never|cannot|hardly)(?-u:\b)|n['’]t(?-u:\b)";
+const NEGATION: &str = r"(?i)\b(?:not?|never|cannot|hardly)\b|n['’]t\b";
 
 /// What a text says.
 pub(crate) struct Reading {
@@ -141,16 +141,28 @@ enum Objection<'a> {
     Rejection(&'a str),
 }
 
+/// Compiling a pattern costs more than all the rest, so each is compiled when a line may match it.
 struct Patterns {
-    reject: Regex,
-    accept: Regex,
-    label_word: Regex,
-    offered: Regex,
-    none: Regex,
-    row: Regex,
-    negation: Regex,
-    opposites: Vec<Regex>,
-    shouted: Option<Regex>,
+    reject: LazyCell<Regex>,
+    accept: LazyCell<Regex>,
+    label_word: LazyCell<Regex>,
+    offered: LazyCell<Regex>,
+    none: LazyCell<Regex>,
+    row: LazyCell<Regex>,
+    negation: LazyCell<Regex>,
+    shouted: LazyCell<Regex>,
+    /// Those of [`OPPOSITES`].
+    opposites: Vec<OnceCell<Regex>>,
+}
+
+/// `My final verdict`
+fn label() -> String {
+    format!("(?:(?:my|our|the|final|overall) +){{0,3}}(?:{LABEL_WORD})")
+}
+
+/// One of the patterns above.
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the tests compile every pattern")
 }
 
 /// A line as a reader sees it; an empty one parts blocks.
@@ -160,13 +172,13 @@ struct Line {
 }
 
 impl Reading {
-    /// Read a text. An error would be one of the patterns above.
-    pub(crate) fn of(text: &str) -> Result<Self, String> {
+    /// Read a text.
+    pub(crate) fn of(text: &str) -> Self {
         let rows = gatehost_page::shown(text).into_iter();
         let spelled = |text: &str| gatehost_page::unspaced(&gatehost_page::folded(text));
         let lines = rows.map(|row| Line { text: spelled(&row.text()), visibility: row.visibility });
         let mut lines: Vec<Line> = lines.collect();
-        let patterns = Patterns::new(&lines)?;
+        let patterns = Patterns::new();
         lines.retain(|line| !patterns.is_only_offered(&line.text));
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
@@ -178,36 +190,35 @@ impl Reading {
                 _ => {}
             }
         }
-        Ok(reading)
+        reading
     }
 }
 
 impl Patterns {
-    /// The patterns that these lines can match.
-    fn new(lines: &[Line]) -> Result<Self, String> {
-        let words = lines.iter().flat_map(|line| line.text.split_whitespace());
-        let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
-        let opposites = OPPOSITES.iter().filter(|(marks, _)| marks.iter().any(|mark| words.contains(mark)));
-        let shouts = lines.iter().any(|line| line.text.contains("FAIL") || line.text.contains("REJECT"));
-        let plain = |pattern: &str| rules::expression(pattern, |_| {});
-        let label = format!("(?:(?:my|our|the|final|overall) +){{0,3}}(?:{LABEL_WORD})");
-        Ok(Self {
-            reject: plain(&format!(
-                r"(?i)^[^a-z0-9]*(?:\[x\][^a-z0-9]*)?(?P<label>{label}(?: +is |[^a-z0-9]*?[:=|–—→*_-])[^a-z0-9]*)?(?P<word>{REJECTS})(?-u:\b)(?P<rest>.*)$"
-            ))?,
-            accept: plain(&format!(
-                r"(?i)^{MARKS}(?:\[x\])?{MARKS}(?P<label>{label}(?: +is)?{MARKS}:?)?{MARKS}(?:{ACCEPTS}){MARKS}[.!]*{MARKS}$"
-            ))?,
-            label_word: plain(&format!("(?i)(?:{LABEL_WORD})"))?,
-            offered: plain(&format!(r"(?i)^[^a-z0-9]*(?:{ACCEPTS}|{REJECTS})(?-u:\b) *(?:[^a-z0-9 ].*)?$"))?,
-            none: plain(NONE)?,
-            row: plain(ROW)?,
-            negation: plain(NEGATION)?,
-            opposites: opposites
-                .map(|(_, pattern)| plain(&format!("(?i)(?-u:\\b)(?:{pattern})")))
-                .collect::<Result<_, _>>()?,
-            shouted: shouts.then(|| plain(SHOUTED)).transpose()?,
-        })
+    fn new() -> Self {
+        Self {
+            reject: LazyCell::new(|| {
+                let label = label();
+                compiled(&format!(
+                    r"(?i)^[^a-z0-9]*(?:\[x\][^a-z0-9]*)?(?P<label>{label}(?: +is |[^a-z0-9]*?[:=|–—→*_-])[^a-z0-9]*)?(?P<word>{REJECTS})\b(?P<rest>.*)$"
+                ))
+            }),
+            accept: LazyCell::new(|| {
+                let label = label();
+                compiled(&format!(
+                    r"(?i)^{MARKS}(?:\[x\])?{MARKS}(?P<label>{label}(?: +is)?{MARKS}:?)?{MARKS}(?:{ACCEPTS}){MARKS}[.!]*{MARKS}$"
+                ))
+            }),
+            label_word: LazyCell::new(|| compiled(&format!("(?i)(?:{LABEL_WORD})"))),
+            offered: LazyCell::new(|| {
+                compiled(&format!(r"(?i)^[^a-z0-9]*(?:{ACCEPTS}|{REJECTS})\b *(?:[^a-z0-9 ].*)?$"))
+            }),
+            none: LazyCell::new(|| compiled(NONE)),
+            row: LazyCell::new(|| compiled(ROW)),
+            negation: LazyCell::new(|| compiled(NEGATION)),
+            shouted: LazyCell::new(|| compiled(SHOUTED)),
+            opposites: OPPOSITES.iter().map(|_| OnceCell::new()).collect(),
+        }
     }
 
     fn against<'a>(&self, lines: &'a [Line], at: usize) -> Objection<'a> {
@@ -215,13 +226,12 @@ impl Patterns {
         if is_unchecked(text) {
             return Objection::Nothing;
         }
-        let Some(found) = self.reject.captures(text) else {
-            let row = visibility == Visibility::Plain && self.row.is_match(text);
+        let found = may_reject(text).then(|| self.reject.captures(text)).flatten();
+        let Some(found) = found else {
+            let shouts = text.contains("FAIL") || text.contains("REJECTED");
+            let row = visibility == Visibility::Plain && shouts && self.row.is_match(text);
             let opposite = visibility != Visibility::Quoted
-                && (self.opposites.iter().any(|opposite| opposite.is_match(text))
-                    || self.is_shouted(text)
-                    || is_crossed_out(text)
-                    || is_denial(text));
+                && (self.says_opposite(text) || self.is_shouted(text) || is_crossed_out(text) || is_denial(text));
             return if (row || opposite) && !is_of_another_time(text) { Objection::Doubt } else { Objection::Nothing };
         };
         let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
@@ -238,10 +248,20 @@ impl Patterns {
         }
     }
 
+    /// A sentence of [`OPPOSITES`].
+    fn says_opposite(&self, text: &str) -> bool {
+        // Each word with a space before it, as some of the marks have one.
+        let words = text.split_whitespace().flat_map(|word| [" ", word]).collect::<String>().to_lowercase();
+        OPPOSITES.iter().zip(&self.opposites).any(|((marks, pattern), compiled)| {
+            let compiled = || compiled.get_or_init(|| self::compiled(&format!(r"(?i)\b(?:{pattern})")));
+            marks.iter().any(|mark| words.contains(mark)) && compiled().is_match(text)
+        })
+    }
+
     /// "I have to give this a FAIL.", and not "no FAILED tests".
     fn is_shouted(&self, text: &str) -> bool {
-        let shouted = self.shouted.as_ref();
-        shouted.is_some_and(|shouted| shouted.captures_iter(text).any(|found| found.name("none").is_none()))
+        (text.contains("FAIL") || text.contains("REJECT"))
+            && self.shouted.captures_iter(text).any(|found| found.name("none").is_none())
     }
 
     /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
@@ -298,6 +318,13 @@ impl Patterns {
         let last = last.map_or("", |line| line.text.trim_end().trim_end_matches(['*', '_']));
         (last.ends_with(':') && !self.label_word.is_match(last)) || gatehost_page::breaks_off(last)
     }
+}
+
+/// Whether a line may contain a word of rejection: each of them has one of these parts.
+fn may_reject(text: &str) -> bool {
+    const PARTS: [&str; 8] = ["fail", "reject", "disapprov", "satisf", "not", "accept", "changes", "request"];
+    let has = |part: &str| text.as_bytes().windows(part.len()).any(|word| word.eq_ignore_ascii_case(part.as_bytes()));
+    PARTS.iter().any(|part| has(part))
 }
 
 /// How much a word of rejection at the start of a line weighs, by what follows it.
@@ -368,4 +395,22 @@ fn starts_block(text: &str) -> bool {
 fn is_unchecked(text: &str) -> bool {
     let bare = text.trim_start().trim_start_matches(['-', '*', '+', ' ', '|']);
     bare.starts_with("[ ]") || bare.starts_with("[]") || bare.starts_with(['☐', '⬜'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        let Patterns { reject, accept, label_word, offered, none, row, negation, shouted, opposites } = Patterns::new();
+        for pattern in [reject, accept, label_word, offered, none, row, negation, shouted] {
+            LazyCell::force(&pattern);
+        }
+        assert_eq!(opposites.len(), OPPOSITES.len());
+        for (marks, pattern) in OPPOSITES {
+            compiled(pattern);
+            assert!(marks.iter().all(|mark| *mark == mark.to_lowercase()), "{marks:?}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
-//! What the report says that it modified, against what changed.
+//! Compares the files that the report lists with those that changed.
 //!
-//! Only where there is a commit to compare with: without one, every file of a folder counts as changed, or the author of the
-//! report says what did.
+//! This needs a base commit: without one, every file of a folder counts as changed, or the author of the report says which did.
 
 use gatehost_sdk::{Finding, Place, Severity, Submission};
 

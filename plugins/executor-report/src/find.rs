@@ -1,4 +1,4 @@
-//! Finds the report, beside the claim or in it, and reads it.
+//! Finds the report, next to the claim or in its text, and reads it.
 
 use crate::report::Report;
 use gatehost_sdk::markdown;
@@ -84,7 +84,7 @@ fn value(text: &str) -> Result<Value, Unreadable> {
 /// The report itself: read again from the text, because a value has already forgotten a key that stood twice.
 fn read(text: &str, value: Value) -> Result<Report, Unreadable> {
     let Value::Object(fields) = value else {
-        return Err(unreadable("malformed-report", "the report is not a mapping of fields"));
+        return Err(unreadable("malformed-report", "the report is not a mapping of keys to values"));
     };
     match fields.get("status") {
         None | Some(Value::Null) => {

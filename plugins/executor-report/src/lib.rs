@@ -33,9 +33,9 @@ gatehost_sdk::settings! {
     struct Settings {
         /// Fields that a report of success must have besides `status`, `verification` and `done_criteria_met`.
         require: Vec<Field> = Vec::new() => { uniqueItems: true },
-        /// Whether the reported command must be the command of the task, if the task has one.
+        /// Whether the reported command must be the task's verify command, if the task has one.
         same_command: bool = true,
-        /// The level of a changed file that `files_modified` does not list. Files are compared only if there is a base
+        /// The level of the finding for a changed file that `files_modified` does not list. Files are compared only if there is a base
         /// commit.
         unreported_files: Severity = Severity::Error,
     }
@@ -57,7 +57,7 @@ impl SubmissionVerifier for ExecutorReport {
     const ABOUT: About = About::new(
         "executor-report",
         env!("CARGO_PKG_VERSION"),
-        "The executor's structured report says success, with its verify command run and passed.",
+        "The executor's structured report says `success`, and its verify command exited with code 0.",
     )
     .settings::<Settings>()
     .rules(RULES);
@@ -81,10 +81,10 @@ const RULES: &[Rule] = &[
     Rule::error("error-beside-success", "The report says `success` but contains an error."),
     Rule::error("no-verify-command", "The report says `success` but names no verify command.")
         .help("Run the task's verify command, and report its exit code."),
-    Rule::error("no-exit-code", "The report has no exit code of the verify command."),
-    Rule::error("verify-failed", "The report says `success`, but the verify command exited with another code than 0.")
+    Rule::error("no-exit-code", "The report does not give the exit code of the verify command."),
+    Rule::error("verify-failed", "The report says `success`, but the verify command exited with a code other than 0.")
         .help("Fix what the command reports, then run it again."),
-    Rule::error("other-verify-command", "The report's verify command is not the task's."),
+    Rule::error("other-verify-command", "The report names another verify command than the task."),
     Rule::error("vacuous-verify-command", "The reported command succeeds whatever the work is, so it proves nothing.")
         .help("Verify with a command that fails when the work is wrong."),
     Rule::error("done-criteria-not-met", "The report says that the done criteria are not met."),
@@ -132,7 +132,7 @@ fn success(report: &Report, submission: &Submission, settings: &Settings) -> Ver
     for &field in &settings.require {
         let (name, present) = report.has(field);
         if !present {
-            let message = format!("the report has no `{name}`, which the setting `require` demands");
+            let message = format!("the report has no `{name}`, which the setting `require` lists");
             found.push((Class::Malformed, Finding::error("missing-field", message)));
         }
     }
@@ -174,7 +174,8 @@ fn verification(report: &Report, submission: &Submission, settings: &Settings) -
     };
     match verification.and_then(|run| run.exit_code) {
         None => {
-            let message = format!("the report has no exit code of `{}`; expected `exit_code: 0`", one_line(command));
+            let message =
+                format!("the report does not give the exit code of `{}`; expected `exit_code: 0`", one_line(command));
             return Some(Finding::error("no-exit-code", message).hint(run_it));
         }
         Some(0) => {}
@@ -194,7 +195,7 @@ fn verification(report: &Report, submission: &Submission, settings: &Settings) -
     match expected {
         Some(expected) if settings.same_command && words(expected) != words(command) => {
             let message = format!(
-                "the report's verify command is `{}`; the task's is `{}`",
+                "the report's verify command is `{}`; expected the task's, `{}`",
                 one_line(command),
                 one_line(expected)
             );

@@ -1,4 +1,4 @@
-//! The report's shape.
+//! The fields of a report.
 
 use crate::Field;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The files of the work: the contract's `workspace` after a trait, so that judging can be tested without a host.
+//! Access to the workspace, behind a trait, so that the verifier can be tested without a host.
 
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::workspace;
@@ -34,7 +34,7 @@ impl EntryType {
         match self {
             Self::File => "a file",
             Self::Folder => "a folder",
-            Self::Link => "a link",
+            Self::Link => "a symlink",
             Self::Other => "neither a file nor a folder",
         }
     }
@@ -96,7 +96,7 @@ fn problem(error: workspace::Error) -> Problem {
         workspace::Error::NotFound => Problem::NotFound,
         workspace::Error::BadPath => Problem::BadPath,
         workspace::Error::WrongKind(_) => {
-            Problem::Unreadable("the path, or a part of it, has the wrong type".to_owned())
+            Problem::Unreadable("the path, or a part of it, is not a file or folder as expected".to_owned())
         }
         workspace::Error::TooLarge(size) => {
             Problem::Unreadable(format!("the file has {size} bytes, which is too large"))
@@ -126,7 +126,7 @@ pub(crate) fn matching(files: &dyn Files, pattern: &str, glob: &Glob) -> Result<
             for entry in page.entries {
                 seen += 1;
                 if seen > MOST_ENTRIES {
-                    return Err(format!("there are more than {MOST_ENTRIES} entries"));
+                    return Err(format!("it matches more than {MOST_ENTRIES} files and folders"));
                 }
                 match entry.kind {
                     EntryType::Folder => folders.push(entry.path),

@@ -1,4 +1,4 @@
-//! `expected-files`: the files that the task was to produce exist, are not empty, and match their extension.
+//! `expected-files`: the files that the task expects exist, are not empty, and match their extension.
 //!
 //! Expected are the task's `expected_outputs` and the `files` of the settings: a path, a pattern such as `dist/**/*.js` (at
 //! least one file must match, and every match is inspected), or a folder with a slash at its end. A symlink is not a file. A
@@ -29,7 +29,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": ["**/__init__.py", "**/py.typed", "**/.gitkeep", "**/.keep", "**/.nojekyll"]
     },
     "tool_files": {
-      "description": "Whether existing files that tool calls changed must not be empty either.",
+      "description": "Whether files that tool calls changed must not be empty, if they exist.",
       "type": "boolean",
       "default": false
     }
@@ -60,7 +60,7 @@ impl SubmissionVerifier for ExpectedFiles {
     const ABOUT: About = About::new(
         "expected-files",
         env!("CARGO_PKG_VERSION"),
-        "The expected files of the task exist, are not empty, and match their file type.",
+        "The files that the task expects exist, are not empty, and match their extension.",
     )
     .settings_schema(SETTINGS_SCHEMA)
     .rules(
@@ -69,7 +69,7 @@ impl SubmissionVerifier for ExpectedFiles {
                 Rule::error("missing", "An expected file does not exist.").help("Create the file."),
                 Rule::error("empty", "An expected file or folder is empty.")
                     .help("Write it, or name it in `may_be_empty`."),
-                Rule::error("wrong-kind", "An expected path has the wrong type: a folder, a file or a symlink."),
+                Rule::error("wrong-kind", "There is a folder or a symlink instead of an expected file, or something else instead of a folder."),
                 Rule::error("wrong-type", "The first bytes of a file do not match its extension."),
                 Rule::error("bad-path", "An expected path is outside the workspace.")
                     .help("Write paths relative to the root of the workspace."),
@@ -92,13 +92,17 @@ fn judge(task: &[String], changed: &[&str], settings: &Settings, files: &dyn Fil
     let expected: Vec<&str> = task.iter().chain(&settings.files).map(String::as_str).collect();
     let changed = if settings.tool_files { changed } else { &[] };
     if expected.is_empty() && changed.is_empty() {
-        return Verdict::abstain("neither the task nor the settings expect a file");
+        return Verdict::abstain("neither the task nor the setting `files` names an expected file");
     }
     let mut may_be_empty = Vec::new();
     for pattern in &settings.may_be_empty {
         match Glob::new(pattern) {
             Ok(glob) => may_be_empty.push(glob),
-            Err(why) => return Verdict::abstain(format!("`may_be_empty` has `{pattern}`: {why}")),
+            Err(why) => {
+                return Verdict::abstain(format!(
+                    "the setting `may_be_empty` has the invalid pattern `{pattern}`: {why}"
+                ));
+            }
         }
     }
     let look = Inspector { files, may_be_empty };
@@ -211,7 +215,7 @@ impl Inspector<'_> {
                     .iter()
                     .any(|(offset, magic)| bytes.get(*offset..).is_some_and(|from| from.starts_with(magic))) => {}
             Ok(_) => {
-                let message = format!("`{path}` does not start with the bytes of a `{suffix}` file");
+                let message = format!("the first bytes of `{path}` are not those of a `{suffix}` file");
                 found.findings.push(Finding::error("wrong-type", message).at(Place::file(path)));
             }
             Err(problem) => found.unreadable.push(format!("`{path}` cannot be read: {problem}")),

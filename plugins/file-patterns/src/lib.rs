@@ -38,7 +38,7 @@ impl FileVerifier for FilePatterns {
         const {
             &[gatehost_sdk::Rule::error(
                 "*",
-                "A rule of the settings is violated. The code of the finding is the rule's `id`.",
+                "A rule in the settings is violated. The code of the finding is the rule's `id`.",
             )]
         },
     );

@@ -22,13 +22,13 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": []
     },
     "forbid": {
-      "description": "Paths, folders or patterns that may not change, whatever the task says.",
+      "description": "Paths, folders or patterns that must not change, whatever the task says.",
       "type": "array",
       "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
       "default": []
     },
     "every": {
-      "description": "Whether everything that the task names must have changed.",
+      "description": "Whether every file that the task names must have changed.",
       "type": "boolean",
       "default": false
     }
@@ -85,7 +85,7 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
     for text in settings.files.iter().chain(&settings.forbid) {
         // Of the task's words each is literal at least; a pattern of the policy that matches nothing is a hole.
         if let Err(why) = Glob::new(trimmed(text)) {
-            return Verdict::abstain(format!("`{text}` in the settings is not a valid pattern: {why}"));
+            return Verdict::abstain(format!("the settings contain the invalid pattern `{text}`: {why}"));
         }
     }
     let restricted = !task.is_empty() || !settings.files.is_empty();
@@ -100,7 +100,7 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
             continue;
         };
         if let Some(scope) = forbidden.iter().find(|scope| scope.contains(path)) {
-            let message = format!("`{path}` has changed, but `{}` forbids it", scope.text);
+            let message = format!("`{path}` has changed, but the setting `forbid` lists `{}`", scope.text);
             findings.push(Finding::error("forbidden", message).at(place).hint("revert the change"));
         } else if restricted && !allowed.iter().any(|scope| scope.contains(path)) {
             let message = format!("`{path}` has changed, but the task does not name it");
@@ -117,7 +117,11 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
             }
         }
     }
-    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("files outside the task changed", findings) }
+    if findings.is_empty() {
+        Verdict::pass()
+    } else {
+        Verdict::fail("the changed files do not match the task", findings)
+    }
 }
 
 struct Scope<'a> {

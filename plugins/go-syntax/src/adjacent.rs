@@ -1,7 +1,7 @@
-//! What gosyn's parser accepts for two where Go has one: it goes on where a comma or a semicolon is missing.
+//! Finds a missing comma or semicolon, after which gosyn's parser continues without an error.
 //!
-//! Names and literals stand side by side in few places of Go: a name before its type, a name before the path of an
-//! import, a type before the tag of a field. Everywhere else something is missing between them.
+//! Names and literals are next to each other in few places of Go: a name before its type, a name before the path of an
+//! import, a type before the tag of a field. Everywhere else, something is missing between them.
 
 use crate::depth::Token;
 use gosyn::token::{Keyword, LitKind, Operator, Token as Kind};

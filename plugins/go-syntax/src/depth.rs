@@ -1,4 +1,4 @@
-//! Where a text is nested deeper than the parser's recursion can follow.
+//! Finds the first place where a text is nested too deep for the parser's recursion.
 
 use crate::adjacent::line_breaks;
 use crate::joined::is_last;

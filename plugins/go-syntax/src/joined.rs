@@ -1,4 +1,4 @@
-//! A file as one line: with the semicolons that Go puts at the ends of lines, and without comments.
+//! A file as one line: with the semicolons that Go inserts at the ends of lines, and without comments.
 
 use crate::depth::Token;
 use gosyn::token::{Keyword, Operator, Token as Kind};

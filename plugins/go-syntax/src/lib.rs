@@ -26,10 +26,10 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "a token is missing or unexpected"),
-    Rule::error("unexpected-end", "the file ends within a declaration"),
-    Rule::error("invalid-token", "a character or a literal is not a Go token"),
-    Rule::error("syntax", "the file is not Go"),
+    Rule::error("expected-token", "A token is missing or unexpected."),
+    Rule::error("unexpected-end", "The file ends within a declaration."),
+    Rule::error("invalid-token", "A character or a literal is not a Go token."),
+    Rule::error("syntax", "The file is not valid Go."),
     Rule::TOO_DEEP,
     Rule::NOT_UTF_8,
     Rule::UTF_16,
@@ -128,7 +128,7 @@ fn described(error: Option<Error>) -> (u32, u32, &'static str, String) {
             }
         }
         Some(Error::Else { location, reason, .. }) => (location, "syntax", one_line(&reason)),
-        _ => ((1, 0), "syntax", "the file is not Go".to_owned()),
+        _ => ((1, 0), "syntax", "the file is not valid Go".to_owned()),
     };
     let bounded = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     (bounded(location.0.max(1)), bounded(location.1.saturating_add(1)), code, message)

@@ -29,9 +29,9 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not GraphQL"),
-    Rule::error("unexpected-end", "the file ends within a definition, or has none"),
-    Rule::note("draft", "the file uses syntax of a draft; it was not checked"),
+    Rule::error("syntax", "The file is not valid GraphQL."),
+    Rule::error("unexpected-end", "The file ends within a definition, or has none."),
+    Rule::note("draft", "The file uses syntax of a draft; it was not checked."),
     Rule::TOO_DEEP,
     Rule::TOO_LONG,
     Rule::NOT_UTF_8,

@@ -18,7 +18,8 @@ const FORMAT: Format = Format {
     reading: Reading::AtMark,
 };
 
-const RULES: &[Rule] = &[Rule::error("syntax", "the file is not HCL"), Rule::TOO_DEEP, Rule::NOT_UTF_8, Rule::UTF_16];
+const RULES: &[Rule] =
+    &[Rule::error("syntax", "The file is not valid HCL."), Rule::TOO_DEEP, Rule::NOT_UTF_8, Rule::UTF_16];
 
 gatehost_sdk::syntax_settings! {
     struct Settings {}

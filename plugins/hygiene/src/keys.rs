@@ -1,5 +1,4 @@
-//! Private keys: the line that begins one, with some of the key below it. `secrets` also finds those that are spelled
-//! in other ways.
+//! Private keys: a line that begins one, followed by a part of the key. `secrets` also finds keys in other forms.
 
 use crate::{Check, finding};
 use gatehost_sdk::{File, Finding, Place};

@@ -15,9 +15,9 @@ use gatehost_sdk::{About, Content, File, FileVerifier, Finding, Place, Rule, Ver
 
 gatehost_sdk::settings! {
     struct Settings {
-        /// What is checked.
+        /// The checks to run.
         checks: Vec<Check> = Check::ALL.to_vec() => { minItems: 1 },
-        /// The largest size of a file, in kilobytes of 1024 bytes.
+        /// The maximum size of a file, in kilobytes (1024 bytes).
         max_kilobytes: u32 = 500 => { minimum: 1 },
     }
 }
@@ -59,7 +59,7 @@ impl FileVerifier for Hygiene {
     const ABOUT: About = About::new(
         "hygiene",
         env!("CARGO_PKG_VERSION"),
-        "Files have clean whitespace, line endings, modes and links, and no debug statements or private keys.",
+        "Files have clean whitespace, line endings, modes and symlinks, and no debug statements or private keys.",
     )
     .files(&["**/*"])
     .settings::<Settings>()
@@ -67,7 +67,7 @@ impl FileVerifier for Hygiene {
         const {
             &[
                 Rule::error("trailing-whitespace", "Lines end in spaces or tabs.")
-                    .help("Remove them. Two spaces at the end of a line of Markdown are a line break, and stay."),
+                    .help("Remove them. Two spaces at the end of a Markdown line are a line break and are allowed."),
                 Rule::error("end-of-file", "The file does not end with exactly one newline.")
                     .help("End the last line, and remove empty lines after it."),
                 Rule::error("mixed-line-endings", "Some lines end with LF and others with CRLF.")
@@ -81,7 +81,7 @@ impl FileVerifier for Hygiene {
                 Rule::warning("shebang-not-executable", "The file has a shebang but is not executable.")
                     .help("Set the executable bit (`git add --chmod=+x`), or remove the shebang."),
                 Rule::error("broken-symlink", "The symlink is broken.")
-                    .help("Correct its target, or remove the link."),
+                    .help("Correct its target, or remove the symlink."),
                 Rule::error("debug-statement", "The file calls a debugger.").help("Remove the statement."),
                 Rule::error("private-key", "The file contains a private key.").help(
                     "Remove the key, and revoke it if it was ever shared. To allow a test key, write a comment `gate:allow-secret`.",
@@ -107,7 +107,7 @@ fn judge(file: &File, settings: &Settings) -> Verdict {
             return finding(file, Check::BrokenSymlink, message).into();
         }
         (Content::Missing, _) => return Verdict::not_applicable("a broken symlink"),
-        (_, Some(_)) => return Verdict::not_applicable("a symlink; its target is checked as a file of its own"),
+        (_, Some(_)) => return Verdict::not_applicable("a symlink; its target is checked separately"),
         _ => {}
     }
     let mut findings = Vec::new();

@@ -1,6 +1,6 @@
-//! Whitespace, line endings and the byte order mark, each with the edits that repair them.
+//! Whitespace, line endings and the byte order mark, each with the edits that fix them.
 //!
-//! The edits of the checks never overlap: what follows the last line with anything on it belongs to `end-of-file` alone.
+//! The edits of the checks never overlap: everything after the last line that is not blank belongs to `end-of-file` alone.
 
 use crate::{Check, finding};
 use gatehost_sdk::{Edit, File, Finding, Place};

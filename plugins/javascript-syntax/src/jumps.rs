@@ -12,7 +12,7 @@ pub(crate) struct Jumps<'a> {
 
 impl<'a> Jumps<'a> {
     pub(crate) fn enter(&mut self, kind: AstKind<'a>) -> Option<FoundError> {
-        if is_border(kind) || is_target(kind) {
+        if may_be_open(kind) {
             self.open.push(kind);
         }
         match kind {
@@ -23,7 +23,7 @@ impl<'a> Jumps<'a> {
     }
 
     pub(crate) fn leave(&mut self, kind: AstKind<'a>) {
-        if is_border(kind) || is_target(kind) {
+        if may_be_open(kind) {
             self.open.pop();
         }
     }
@@ -43,7 +43,7 @@ impl<'a> Jumps<'a> {
 
     fn of_continue(&self, statement: &ContinueStatement) -> Option<FoundError> {
         let Some(label) = &statement.label else {
-            let loops = self.within_reach().any(AstKind::is_iteration_statement);
+            let loops = self.within_reach().any(is_loop_itself);
             return (!loops).then(|| (statement.span.start, "`continue` outside a loop".to_owned()));
         };
         match self.labelled(label) {
@@ -65,12 +65,29 @@ fn nowhere(word: &str, label: &LabelIdentifier) -> FoundError {
     (label.span.start, format!("`{word} {}` names no label of the same function", label.name))
 }
 
+/// Whether a jump may lead to such a node, or cannot leave it.
+#[inline(always)]
+pub(crate) fn may_be_open(kind: AstKind) -> bool {
+    is_border(kind)
+        || is_loop_itself(kind)
+        || matches!(kind, AstKind::SwitchStatement(_) | AstKind::LabeledStatement(_))
+}
+
+#[inline(always)]
 fn is_border(kind: AstKind) -> bool {
     matches!(kind, AstKind::Function(_) | AstKind::ArrowFunctionExpression(_) | AstKind::StaticBlock(_))
 }
 
-fn is_target(kind: AstKind) -> bool {
-    kind.is_iteration_statement() || matches!(kind, AstKind::SwitchStatement(_) | AstKind::LabeledStatement(_))
+#[inline(always)]
+fn is_loop_itself(kind: AstKind) -> bool {
+    matches!(
+        kind,
+        AstKind::DoWhileStatement(_)
+            | AstKind::WhileStatement(_)
+            | AstKind::ForStatement(_)
+            | AstKind::ForInStatement(_)
+            | AstKind::ForOfStatement(_)
+    )
 }
 
 /// A loop may have several labels.

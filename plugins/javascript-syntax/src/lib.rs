@@ -44,15 +44,15 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "a token is missing or unexpected"),
-    Rule::error("unexpected-token", "a token is unexpected"),
-    Rule::error("unterminated", "a string, a template, a comment or a regular expression is not closed"),
-    Rule::error("invalid-character", "a character is not allowed"),
-    Rule::error("invalid-target", "the target of an assignment is not assignable"),
-    Rule::error("regular-expression", "a regular expression is malformed"),
-    Rule::error("redeclared", "a name is declared twice in one scope"),
-    Rule::error("early-error", "the code violates a rule of the language that its grammar does not express"),
-    Rule::error("syntax", "the file is not JavaScript or TypeScript"),
+    Rule::error("expected-token", "A token is missing or unexpected."),
+    Rule::error("unexpected-token", "A token is unexpected."),
+    Rule::error("unterminated", "A string, a template, a comment or a regular expression is not closed."),
+    Rule::error("invalid-character", "A character is not allowed."),
+    Rule::error("invalid-target", "The target of an assignment is not assignable."),
+    Rule::error("regular-expression", "A regular expression is malformed."),
+    Rule::error("redeclared", "A name is declared twice in one scope."),
+    Rule::error("early-error", "The code violates a rule of the language that its grammar does not express."),
+    Rule::error("syntax", "The file is not JavaScript or TypeScript."),
     Rule::TOO_DEEP,
     Rule::TOO_LONG,
     Rule::NOT_UTF_8,
@@ -76,6 +76,7 @@ impl FileVerifier for JavascriptSyntax {
 }
 
 gatehost_sdk::export_file_verifier!(JavascriptSyntax);
+gatehost_sdk::use_arena!();
 
 fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
     let attempts = dialect::attempts(&file.path, settings.jsx_in_js);

@@ -2,7 +2,7 @@
 //! (`functions.rs`).
 
 use crate::functions::{self, Functions};
-use crate::jumps::Jumps;
+use crate::jumps::{self, Jumps};
 use crate::members;
 use gatehost_sdk::Finding;
 use oxc_ast::AstKind;
@@ -31,7 +31,7 @@ struct Walk<'a, 't> {
     errors: Vec<(usize, Finding)>,
 }
 
-impl Walk<'_, '_> {
+impl<'a> Walk<'a, '_> {
     fn report(&mut self, code: &str, found: Option<FoundError>) {
         if let Some((at, message)) = found
             && self.errors.len() < MOST
@@ -39,10 +39,8 @@ impl Walk<'_, '_> {
             self.errors.push((at as usize, Finding::error(code, message)));
         }
     }
-}
 
-impl<'a> Visit<'a> for Walk<'a, '_> {
-    fn enter_node(&mut self, kind: AstKind<'a>) {
+    fn enter(&mut self, kind: AstKind<'a>) {
         let jump = self.jumps.enter(kind);
         self.report("early-error", jump);
         let awaiting = self.functions.enter(kind);
@@ -56,8 +54,44 @@ impl<'a> Visit<'a> for Walk<'a, '_> {
         }
     }
 
-    fn leave_node(&mut self, kind: AstKind<'a>) {
+    fn leave(&mut self, kind: AstKind<'a>) {
         self.jumps.leave(kind);
         self.functions.leave(kind);
     }
+}
+
+// The walk knows the kind of each node, so inlined, the nodes that no rule is about cost nothing.
+impl<'a> Visit<'a> for Walk<'a, '_> {
+    #[inline(always)]
+    fn enter_node(&mut self, kind: AstKind<'a>) {
+        if jumps::may_be_open(kind) || is_judged(kind) {
+            self.enter(kind);
+        }
+    }
+
+    #[inline(always)]
+    fn leave_node(&mut self, kind: AstKind<'a>) {
+        if jumps::may_be_open(kind) {
+            self.leave(kind);
+        }
+    }
+}
+
+/// Whether a rule is about nodes of this kind, besides those that jumps lead to.
+#[inline(always)]
+fn is_judged(kind: AstKind) -> bool {
+    matches!(
+        kind,
+        AstKind::AccessorProperty(_)
+            | AstKind::BreakStatement(_)
+            | AstKind::Class(_)
+            | AstKind::ContinueStatement(_)
+            | AstKind::ExportNamedDeclaration(_)
+            | AstKind::MethodDefinition(_)
+            | AstKind::NumericLiteral(_)
+            | AstKind::PropertyDefinition(_)
+            | AstKind::TSInterfaceBody(_)
+            | AstKind::TSTypeLiteral(_)
+            | AstKind::VariableDeclaration(_)
+    )
 }

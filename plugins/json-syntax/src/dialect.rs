@@ -1,4 +1,4 @@
-//! Which dialect a file is written in: what its name is well known for, unless the settings say.
+//! The dialect of a file: by its name, unless the settings choose one.
 
 gatehost_sdk::settings! {
     /// What counts as JSON.

@@ -16,7 +16,8 @@ use serde::de::IgnoredAny;
 
 gatehost_sdk::syntax_settings! {
     struct Settings {
-        /// What counts as JSON. With `auto`, that is RFC 8259, and JSONC or JSON5 for file names that are known for it.
+        /// The dialect of the files. With `auto`, the name of a file decides: JSONC or JSON5 for names known to use them, and
+        /// JSON (RFC 8259) for all others.
         dialect: Dialect = Dialect::Auto,
     }
 }
@@ -31,15 +32,15 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not valid JSON, JSONC or JSON5"),
-    Rule::error("trailing-comma", "a comma follows the last element").help("remove the comma"),
-    Rule::error("unexpected-end", "the file ends within a value"),
-    Rule::error("empty", "the file is empty"),
-    Rule::error("byte-order-mark", "the file starts with a byte order mark")
-        .help("save the file as UTF-8 without a byte order mark"),
-    Rule::error("unclosed-string", "a string is not closed before its line or the file ends"),
-    Rule::error("unclosed-comment", "a comment is not closed"),
-    Rule::error("bad-escape", "a string has an escape that the dialect does not allow"),
+    Rule::error("syntax", "The file is not valid JSON, JSONC or JSON5."),
+    Rule::error("trailing-comma", "A comma follows the last element.").help("Remove the comma."),
+    Rule::error("unexpected-end", "The file ends within a value."),
+    Rule::error("empty", "The file is empty."),
+    Rule::error("byte-order-mark", "The file starts with a byte order mark.")
+        .help("Save the file as UTF-8 without a byte order mark."),
+    Rule::error("unclosed-string", "A string is not closed before its line or the file ends."),
+    Rule::error("unclosed-comment", "A comment is not closed."),
+    Rule::error("bad-escape", "A string has an escape that the dialect does not allow."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];

@@ -1,7 +1,8 @@
-//! Says quickly that a text is JSON. What it does not recognise, the real parser looks at: it may only err by saying no.
+//! Recognises most valid JSON quickly. The real parser checks every text that this does not recognise, so this may reject valid
+//! JSON, but must never accept invalid JSON.
 //!
-//! Nearly every file that is judged is valid, and in a sandbox each turn of a loop costs a look at the clock; so this
-//! takes eight bytes at a turn where it can. A test holds it against the parser on mutated texts.
+//! Nearly every checked file is valid, and in the sandbox each round of a loop costs a check of the deadline. So this reads
+//! eight bytes per round if it can. A test compares it with the parser on mutated texts.
 
 /// Whether this is one JSON text for certain.
 pub(crate) fn is_json(text: &str) -> bool {

@@ -76,7 +76,7 @@ fn judge(path: &str, text: &str) -> Verdict {
             ('>', Some(before)) if before.length == length && (before.parted || length == USUAL) => {
                 let place = Place { end_line: Some(number), ..Place::file(path).position(before.line, 1) };
                 findings.push(
-                    Finding::error("conflict", format!("unresolved merge conflict, up to line {number}"))
+                    Finding::error("conflict", format!("unresolved merge conflict; it ends on line {number}"))
                         .at(place)
                         .hint("merge both sides, and remove the markers"),
                 );

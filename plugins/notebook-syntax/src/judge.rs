@@ -1,4 +1,4 @@
-//! Holds a notebook against the tables.
+//! Compares a notebook with the tables of `shape.rs`.
 
 use crate::NEWEST_MINOR;
 use crate::shape::{self, Key, NOTEBOOK, Shape, ValueType};
@@ -66,7 +66,7 @@ impl<'a> Judge<'a> {
         for (key, name, _) in &members.0 {
             if !seen.insert(name) {
                 let message = format!(
-                    "{}: the key occurs twice; readers use the last one",
+                    "{}: the key occurs twice; most readers use the last one",
                     one_line(&format!("{pointer}/{name}"))
                 );
                 self.find(key, Finding::warning("duplicate-key", message));
@@ -79,7 +79,7 @@ impl<'a> Judge<'a> {
         for (key, name, _) in &members.0 {
             if !known.iter().any(|known| known.name == name) {
                 let expected: Vec<String> = known.iter().map(|known| format!("`{}`", known.name)).collect();
-                let message = format!("an unknown key; expected {}", expected.join(", "));
+                let message = format!("unknown key; expected {}", expected.join(", "));
                 self.error(key, "unknown-key", &format!("{pointer}/{name}"), &message);
             }
         }
@@ -101,7 +101,7 @@ impl<'a> Judge<'a> {
             ValueType::Count => (raw == "null" || whole_number(value).is_some(), "a whole number from 0, or null"),
             ValueType::Text => (is_string(value) || are_strings(value), "a string or a list of strings"),
             ValueType::Strings => (are_strings(value), "a list of strings"),
-            ValueType::Tags => (are_tags(value), "a list of different strings without a comma"),
+            ValueType::Tags => (are_tags(value), "a list of distinct strings without commas"),
             ValueType::Id => (is_id(value), "1 to 64 letters, digits, `-` and `_`"),
             ValueType::Bundle => return self.bundle(value, pointer),
             ValueType::Attachments => return self.each_member(value, pointer, Self::bundle),
@@ -185,7 +185,7 @@ impl<'a> Judge<'a> {
             return None;
         };
         let Some(named) = members.get(key) else {
-            self.error(value, "missing-key", pointer, &format!("the key `{key}` is missing: {types}"));
+            self.error(value, "missing-key", pointer, &format!("the key `{key}` is missing; expected {types}"));
             return None;
         };
         let found = string(named).and_then(|name| shape(&name));

@@ -34,19 +34,19 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not JSON"),
-    Rule::error("unexpected-end", "the file ends within a value"),
-    Rule::error("empty", "the file is empty"),
-    Rule::error("byte-order-mark", "the file starts with a byte order mark")
-        .help("save the file as UTF-8 without a byte order mark"),
-    Rule::error("missing-key", "a required key is missing"),
-    Rule::error("unknown-key", "a key is not in the schema"),
-    Rule::error("wrong-type", "a value does not have the type that the schema requires"),
-    Rule::error("unknown-type", "the type of a cell or an output is unknown"),
-    Rule::warning("duplicate-key", "a key occurs twice in one object"),
-    Rule::warning("missing-id", "a cell has no `id`, which nbformat 4.5 requires"),
-    Rule::warning("duplicate-id", "two cells have the same `id`"),
-    Rule::warning("not-json-number", "`NaN` or `Infinity`, which Jupyter reads and JSON does not allow"),
+    Rule::error("syntax", "The file is not JSON."),
+    Rule::error("unexpected-end", "The file ends within a value."),
+    Rule::error("empty", "The file is empty."),
+    Rule::error("byte-order-mark", "The file starts with a byte order mark.")
+        .help("Save the file as UTF-8 without a byte order mark."),
+    Rule::error("missing-key", "A required key is missing."),
+    Rule::error("unknown-key", "A key is not in the schema."),
+    Rule::error("wrong-type", "A value does not have the type that the schema requires."),
+    Rule::error("unknown-type", "The type of a cell or an output is unknown."),
+    Rule::warning("duplicate-key", "A key occurs twice in one object."),
+    Rule::warning("missing-id", "A cell has no `id`, which nbformat 4.5 requires."),
+    Rule::warning("duplicate-id", "Two cells have the same `id`."),
+    Rule::warning("not-json-number", "A number is `NaN` or `Infinity`, which Jupyter accepts but JSON does not."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];

@@ -13,7 +13,7 @@ pub(crate) fn replaced(text: &str) -> (Cow<'_, str>, Vec<(usize, Finding)>) {
     for &(at, word) in &found {
         json.replace_range(at..at + word.len(), &format!("{:<1$}", 0, word.len()));
     }
-    let message = |word: &str| format!("`{word}` is not JSON; Jupyter reads it, but other readers may not");
+    let message = |word: &str| format!("`{word}` is not JSON; Jupyter accepts it, but other readers may not");
     let warnings = found.into_iter().map(|(at, word)| (at, Finding::warning("not-json-number", message(word))));
     (json.into(), warnings.collect())
 }

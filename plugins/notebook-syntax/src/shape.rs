@@ -1,6 +1,6 @@
-//! What the schemas of nbformat 4.0 to 4.5 ask for, as tables.
+//! The schemas of nbformat 4.0 to 4.5, as tables.
 //!
-//! Left out is what only some of these versions ask for in metadata, which nobody but their own reader looks at.
+//! Metadata that only some of these versions require is left out, because only their own readers use it.
 
 /// A key of an object.
 pub(crate) struct Key {

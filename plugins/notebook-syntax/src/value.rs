@@ -1,4 +1,4 @@
-//! Values as the pieces of text that they are.
+//! JSON values as slices of the text.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};

@@ -1,6 +1,6 @@
 //! A text as a CommonMark renderer shows it: without markup, with decoded entities, line by line.
 //!
-//! For verifiers that read prose: what the page says, where, and whether the author says it or quotes it. Strikethrough and
+//! For verifiers that read prose: the words of each line, and whether the author says or quotes them. Strikethrough and
 //! tables are read as on GitHub. Lines are those of the source, so that a finding can name one. A renderer joins the lines of a
 //! paragraph, so [`Shown::begins`] tells whether a line starts something new.
 
@@ -12,22 +12,23 @@ use gatehost_sdk::markdown::Visibility;
 use rendered::rendered;
 use std::borrow::Cow;
 
+pub use quick::starts_entity;
 pub use words::{breaks_off, count_words, folded, lowercase, split_words, unspaced};
 
-/// A line that is shown. Between blocks there is an empty one.
+/// A line as it is shown. There is an empty line between blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown<'t> {
     /// The number of its line in the source, from 1.
     pub number: usize,
-    /// What stands on it. A list item starts with `- ` or `1. `, a heading with `# `, and the cells of a table with `| `.
+    /// The pieces of the line. A list item starts with `- ` or `1. `, a heading with `# `, and the cells of a table with `| `.
     pub spans: Spans<'t>,
-    /// How it stands there.
+    /// Whether it is the author's own, quoted or hidden.
     pub visibility: Visibility,
-    /// Whether it starts something new, and does not go on with the line before.
+    /// Whether it starts something new, instead of continuing the line before.
     pub begins: bool,
 }
 
-/// The pieces of a line. Most lines have one, which needs no memory of its own.
+/// The pieces of a line. Most lines have one, which needs no allocation.
 #[derive(Clone, Debug)]
 pub enum Spans<'t> {
     /// One piece.
@@ -55,7 +56,7 @@ impl PartialEq for Spans<'_> {
 
 impl Eq for Spans<'_> {}
 
-/// How a piece of a line is said.
+/// Who says a piece of a line, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voice {
     /// In the author's own words.
@@ -64,13 +65,13 @@ pub enum Voice {
     Code,
     /// Crossed out, or in place of a picture.
     Struck,
-    /// In an element of HTML with a style or an attribute that may hide it. Read what speaks against the author, and
-    /// nothing that speaks for him.
+    /// In an HTML element with a style or an attribute that may hide it. Evidence against the author counts here; evidence for the
+    /// author does not.
     Styled,
 }
 
 impl Shown<'_> {
-    /// The whole line, code between backticks and what is crossed out between `~~`.
+    /// Returns the whole line, with code between backticks and crossed-out text between `~~`.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (voice, words) in &*self.spans {
@@ -84,18 +85,18 @@ impl Shown<'_> {
         text
     }
 
-    /// Whether nothing stands on it.
+    /// Returns whether the line is blank.
     pub fn is_blank(&self) -> bool {
         self.spans.iter().all(|(_, words)| words.trim().is_empty())
     }
 }
 
-/// The lines of a text as a renderer shows them.
+/// Returns the lines of a text as a renderer shows them.
 pub fn shown(text: &str) -> Vec<Shown<'_>> {
     quick::page(text).unwrap_or_else(|| rendered(text))
 }
 
-/// The pieces of a line by itself, as a renderer shows them in a paragraph. `None` if it takes a renderer to say.
+/// Returns the pieces of a single line, as a renderer shows them in a paragraph. `None` if that needs a renderer.
 pub fn line(text: &str) -> Option<Spans<'_>> {
     quick::line(text)
 }

@@ -1,13 +1,18 @@
 //! Reads the Markdown that most claims consist of, without a parser: paragraphs, headings, lists, closed blocks of code and
-//! plain tables, with code, bold text and links on one line. Starting the parser costs more than all the rest.
+//! plain tables, with code, emphasis and links on one line. Starting the parser costs more than all the rest.
 //!
-//! Whatever else a text contains (quotations, HTML, entities, escapes, emphasis with one mark, indented text), [`page`] reads
-//! nothing of it, and the renderer reads it all. The tests compare both on random texts.
+//! If a text contains anything else (quotations, HTML, entities, escapes, nested emphasis, indented text), [`page`]
+//! returns `None`, and the renderer reads the whole text. The tests compare both on random texts.
+
+mod inline;
+
+pub(crate) use inline::line;
+pub use inline::starts_entity;
 
 use super::{Shown, Spans, Voice};
 use gatehost_sdk::markdown::Visibility;
+use inline::{Reader, is_readable, spans};
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// The lines of a text, if all of it is in the quick part of Markdown.
 pub(super) fn page(text: &str) -> Option<Vec<Shown<'_>>> {
@@ -255,8 +260,10 @@ fn item(line: &[u8]) -> Option<(u8, usize)> {
 /// Whether a line starts like text, and not like a block of another kind.
 fn starts_text(line: &[u8]) -> bool {
     match line {
-        [b'*', b'*', next, ..] => next.is_ascii_alphanumeric(),
-        [b'`', next, ..] => *next != b'`',
+        [b'*', b'*', next, ..] => next.is_ascii_alphanumeric() || *next == b'`',
+        [b'*' | b'_', next, ..] => next.is_ascii_alphanumeric(),
+        [b'`', b'`', b'`', ..] => false,
+        [b'`', ..] => true,
         [first, ..] if first.is_ascii_digit() => {
             let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
             !matches!(line.get(digits), Some(b'.' | b')'))
@@ -264,195 +271,4 @@ fn starts_text(line: &[u8]) -> bool {
         [first, ..] => first.is_ascii_alphabetic() || *first >= 0x80 || b"(\"'[$%@/.,;!?:{^".contains(first),
         [] => false,
     }
-}
-
-/// The pieces of one line of a paragraph, if it is in the quick part of Markdown.
-pub(super) fn line(text: &str) -> Option<Spans<'_>> {
-    spans("", text, text)
-}
-
-/// The spans of a line: its prefix as it is shown, and its text, which ends the line. `line` starts with the prefix, perhaps in
-/// another spelling.
-fn spans<'t>(prefix: &'static str, line: &'t str, text: &'t str) -> Option<Spans<'t>> {
-    let start = line.len() - text.len();
-    if text.bytes().all(is_plain) && start == prefix.len() && line.starts_with(prefix) {
-        return Some(Spans::One([(Voice::Plain, Cow::Borrowed(line))]));
-    }
-    let mut reader = Reader::of(line);
-    reader.add(prefix);
-    reader.read(start..line.len())?;
-    Some(reader.done())
-}
-
-/// The pieces of a line. What the author says is copied only if it is not in the line as it is shown.
-struct Reader<'t> {
-    line: &'t str,
-    done: Vec<(Voice, Cow<'t, str>)>,
-    /// The current piece, as a range of the line.
-    plain: Range<usize>,
-    /// The current piece, if it had to be copied.
-    copied: Option<String>,
-}
-
-impl<'t> Reader<'t> {
-    fn of(line: &'t str) -> Self {
-        Self { line, done: Vec::new(), plain: 0..0, copied: None }
-    }
-
-    /// Add words that may be the next ones of the line.
-    fn add(&mut self, words: &'static str) {
-        let end = self.plain.end;
-        if self.copied.is_none() && self.line.as_bytes()[end..].starts_with(words.as_bytes()) {
-            self.plain.end += words.len();
-        } else {
-            self.copy().push_str(words);
-        }
-    }
-
-    fn add_range(&mut self, range: Range<usize>) {
-        if range.is_empty() {
-        } else if self.copied.is_none() && self.plain.is_empty() {
-            self.plain = range;
-        } else if self.copied.is_none() && self.plain.end == range.start {
-            self.plain.end = range.end;
-        } else {
-            let words = &self.line[range];
-            self.copy().push_str(words);
-        }
-    }
-
-    fn copy(&mut self) -> &mut String {
-        self.copied.get_or_insert_with(|| self.line[self.plain.clone()].to_owned())
-    }
-
-    /// End the current piece; the next one starts at `at`.
-    fn end(&mut self, at: usize) {
-        let plain = std::mem::replace(&mut self.plain, at..at);
-        let words = self.copied.take().map_or(Cow::Borrowed(&self.line[plain]), Cow::Owned);
-        if !words.is_empty() {
-            self.done.push((Voice::Plain, words));
-        }
-    }
-
-    fn done(mut self) -> Spans<'t> {
-        self.end(0);
-        Spans::Many(self.done)
-    }
-
-    /// Read a part of the line: code, bold text, links, and characters that mean nothing where they are.
-    fn read(&mut self, part: Range<usize>) -> Option<()> {
-        let text = &self.line[..part.end];
-        let bytes = text.as_bytes();
-        let byte_at = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
-        let (mut at, mut start) = (part.start, part.start);
-        let mut bold = false;
-        while let Some(&byte) = bytes.get(at) {
-            if is_plain(byte) {
-                at += 1;
-                continue;
-            }
-            let next = byte_at(at + 1);
-            let before = if at > part.start { bytes[at - 1] } else { b' ' };
-            let literal = match byte {
-                // Emphasis starts or ends at the edge of a word.
-                b'_' => before.is_ascii_alphanumeric() && next.is_ascii_alphanumeric(),
-                b'<' => !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?'),
-                b'&' => !next.is_ascii_alphanumeric() && next != b'#',
-                b'!' => next != b'[',
-                // A colon makes a definition, which gives a meaning to brackets elsewhere.
-                b']' => !matches!(next, b'(' | b'[' | b':'),
-                _ if byte >= 0x80 => {
-                    let character = text[at..].chars().next().filter(|character| is_known(*character))?;
-                    at += character.len_utf8() - 1;
-                    true
-                }
-                _ => false,
-            };
-            if literal {
-                at += 1;
-                continue;
-            }
-            self.add_range(start..at);
-            match byte {
-                b'`' => {
-                    let end = at + 1 + bytes[at + 1..].iter().position(|byte| *byte == b'`')?;
-                    let inside = &text[at + 1..end];
-                    let trimmed = inside.is_empty() || inside.starts_with(' ') || inside.ends_with(' ');
-                    if byte_at(end + 1) == b'`' || trimmed || !is_readable(inside) {
-                        return None;
-                    }
-                    self.end(end + 1);
-                    self.done.push((Voice::Code, Cow::Borrowed(&self.line[at + 1..end])));
-                    at = end + 1;
-                }
-                b'*' if next == b'*' => {
-                    let behind = byte_at(at + 2);
-                    let opens = matches!(before, b' ' | b'(') && behind.is_ascii_alphanumeric();
-                    let ends = behind == b' ';
-                    let closes = before.is_ascii_alphanumeric() && (ends || b".,;:!?)".contains(&behind))
-                        || b".,;:!?)".contains(&before) && ends;
-                    if !(if bold { closes } else { opens }) {
-                        return None;
-                    }
-                    bold = !bold;
-                    at += 2;
-                }
-                b'[' => {
-                    let end = at + bytes[at..].iter().position(|byte| *byte == b']')?;
-                    let words = &text[at + 1..end];
-                    if words.contains(['[', '*']) {
-                        return None;
-                    }
-                    if let Some(target) = text[end + 1..].strip_prefix('(') {
-                        let length = target.find(')')?;
-                        if !target[..length].bytes().all(is_address) || words.is_empty() {
-                            return None;
-                        }
-                        self.read(at + 1..end)?;
-                        at = end + 1 + length + 2;
-                    } else {
-                        self.add_range(at..at + 1);
-                        at += 1;
-                    }
-                }
-                _ => return None,
-            }
-            start = at;
-        }
-        self.add_range(start..part.end);
-        (!bold).then_some(())
-    }
-}
-
-/// Bytes that mean nothing anywhere inside a line.
-fn is_plain(byte: u8) -> bool {
-    const PLAIN: [bool; 256] = {
-        let mut plain = [false; 256];
-        let known = b" .,;:?'\"()/%$@+-=#>{}^ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-        let mut at = 0;
-        while at < known.len() {
-            plain[known[at] as usize] = true;
-            at += 1;
-        }
-        plain
-    };
-    PLAIN[usize::from(byte)]
-}
-
-/// Bytes of a link's address that need no rules.
-fn is_address(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"/.:-_#?=%+,@".contains(&byte)
-}
-
-/// Whether code reads as it is written: no control character, and nothing invisible.
-fn is_readable(text: &str) -> bool {
-    let ascii = |byte: u8| (b' '..0x7f).contains(&byte);
-    text.bytes().all(ascii)
-        || text.chars().all(|character| u8::try_from(character).is_ok_and(ascii) || is_known(character))
-}
-
-/// Characters beyond ASCII that are seen and mean nothing: letters of Europe, quotation marks, dashes, arrows, symbols.
-fn is_known(character: char) -> bool {
-    matches!(character, '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{2FF}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205E}'
-        | '\u{2190}'..='\u{2BFF}' | '\u{1F300}'..='\u{1FAFF}')
 }

@@ -1,4 +1,4 @@
-//! Reads any text, as the parser of a renderer takes it apart.
+//! Reads any text with the CommonMark parser.
 
 use super::{Shown, Spans, Voice};
 use gatehost_sdk::markdown::Visibility;

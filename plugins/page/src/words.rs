@@ -43,7 +43,7 @@ pub const fn split_words<const N: usize>(text: &'static str) -> [&'static str; N
 static LOOK_ALIKES: [(char, char); COUNT] = {
     const SETS: [(&str, &str); 5] = [
         ("АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ", "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh"),
-        ("ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ", "isglivxlcdmeoGl"),
+        ("ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ\u{212A}", "isglivxlcdmeoGlK"),
         ("ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ", "ABCDEFGHIJKLMNOPRSTUVWXYZ"),
         ("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz"),
         ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι", "ABEZHIKMNOPTYXoavpi"),
@@ -69,7 +69,7 @@ static LOOK_ALIKES: [(char, char); COUNT] = {
     assert!(count == COUNT);
     all
 };
-const COUNT: usize = 112;
+const COUNT: usize = 113;
 
 /// The first character of a text, and its length.
 const fn decode(text: &[u8]) -> (char, usize) {

@@ -65,9 +65,9 @@ impl SubmissionVerifier for Patterns {
             &[
                 gatehost_sdk::Rule::error(
                     "*",
-                    "A rule of the settings is violated. The code of the finding is the rule's `id`.",
+                    "A rule in the settings is violated. The code of the finding is the rule's `id`.",
                 ),
-                gatehost_sdk::Rule::error("no-claim", "A rule is about the claim, but there is none.")
+                gatehost_sdk::Rule::error("no-claim", "A rule searches the claim, but the submission has none.")
                     .help("Pass the executor's final message as the claim."),
             ]
         },

@@ -8,10 +8,10 @@ use rules::{Compiled, Rule, Text, Texts};
 /// Refuse what a rule says about texts that it does not look at.
 pub(crate) fn fits(place: Subject, tools: &[String], rule: &Rule) -> Result<(), String> {
     if !rule.files.is_empty() && place != Subject::AddedLines {
-        return Err("`files` is allowed only for rules about `added-lines`".to_owned());
+        return Err("`files` is allowed only with `in = \"added-lines\"`".to_owned());
     }
     if !tools.is_empty() && place != Subject::ToolOutput {
-        return Err("`tools` is allowed only for rules about `tool-output`".to_owned());
+        return Err("`tools` is allowed only with `in = \"tool-output\"`".to_owned());
     }
     Ok(())
 }

@@ -153,7 +153,7 @@ impl Reader<'_> {
         let has_label = self.is("optional") || self.is("required") || self.is("repeated");
         if has_label {
             if !may_be_labelled {
-                return self.wrong("a field without a label: fields of a `oneof` have none");
+                return self.wrong("a type (fields of a `oneof` have no label)");
             }
             self.at += 1;
         }

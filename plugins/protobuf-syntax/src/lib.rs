@@ -21,15 +21,15 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "a token is missing or unexpected"),
-    Rule::error("unexpected-end", "the file ends within a statement"),
-    Rule::error("unclosed-string", "a string is not closed on its line"),
-    Rule::error("unclosed-comment", "a comment is not closed"),
-    Rule::error("bad-escape", "a string has an invalid escape"),
-    Rule::error("bad-number", "a number is malformed"),
-    Rule::error("bad-character", "a character is not allowed"),
-    Rule::error("syntax", "the file declares an unknown syntax"),
-    Rule::error("too-deep", "messages are nested deeper than protoc allows"),
+    Rule::error("expected-token", "A token is missing or unexpected."),
+    Rule::error("unexpected-end", "The file ends within a statement."),
+    Rule::error("unclosed-string", "A string is not closed on its line."),
+    Rule::error("unclosed-comment", "A comment is not closed."),
+    Rule::error("bad-escape", "A string has an invalid escape."),
+    Rule::error("bad-number", "A number is malformed."),
+    Rule::error("bad-character", "A character is not allowed."),
+    Rule::error("syntax", "The file declares an unknown syntax."),
+    Rule::error("too-deep", "Messages are nested deeper than protoc allows."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];

@@ -1,4 +1,4 @@
-//! As protoc says.
+//! The expectations are those of protoc.
 
 use super::*;
 use gatehost_sdk::Status;

@@ -47,7 +47,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
             b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => number(rest, at)?,
             _ if is_letter(byte) => (TokenKind::Name, rest.bytes().take_while(|&byte| is_part(byte)).count()),
             _ if byte.is_ascii_graphic() => (TokenKind::Mark, 1),
-            _ => return Err(fault(at, "bad-character", "a character is not allowed")),
+            _ => return Err(fault(at, "bad-character", "the character is not allowed here")),
         };
         tokens.push(Token { kind, at, text: &rest[..length] });
         at += length;

@@ -1,4 +1,4 @@
-//! Which names a function binds, and which it declares to be somebody else's.
+//! The names that a function binds, and those that it declares `global` or `nonlocal`.
 
 use ruff_python_ast::visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt};
 use ruff_python_ast::{Comprehension, ExceptHandler, Expr, ExprContext, Identifier, Pattern, Stmt, TypeParams};

@@ -1,4 +1,4 @@
-//! How many blocks may stand within each other: loops, `with` and `try`, within one function.
+//! The limit of nested blocks in one function: loops, `with` and `try`.
 
 use gatehost_sdk::Finding;
 use ruff_python_ast::visitor::{Visitor, walk_stmt};
@@ -26,7 +26,7 @@ impl Blocks {
         self.open += more;
         if self.open > self.most {
             // What is inside is wrong for the same reason.
-            let message = format!("more than {} nested loops, `with` and `try`, the limit of Python", self.most);
+            let message = format!("more than {} nested loops, `with` and `try` blocks, the limit of Python", self.most);
             self.errors.push((stmt.start().into(), Finding::error("too-deep", message)));
         } else {
             walk(self);

@@ -1,4 +1,4 @@
-//! The findings of errors: their codes, which are stable, and their texts, which are the parser's.
+//! Turns errors of the parser into findings, with stable codes and the parser's messages.
 
 use gatehost_sdk::Finding;
 use ruff_python_parser::semantic_errors::{SemanticSyntaxError, SemanticSyntaxErrorKind as Meaning};

@@ -1,4 +1,4 @@
-//! Where a text is nested deeper than Python allows, or than the parser's recursion can follow.
+//! Finds the first place where a text is nested deeper than Python allows, or too deep for the parser's recursion.
 
 use gatehost_sdk::nesting::Nesting;
 use ruff_python_ast::token::TokenKind;

@@ -1,4 +1,4 @@
-//! The text of a file by its declared encoding (PEP 263), as CPython's tokenizer finds it.
+//! Decodes a file by its declared encoding (PEP 263), as CPython's tokenizer does.
 
 use gatehost_sdk::{Content, File, Finding, Verdict};
 

@@ -25,7 +25,7 @@ struct PythonSyntax;
 
 gatehost_sdk::syntax_settings! {
     struct Settings {
-        /// The version of Python that the files are for. Newer syntax is an error.
+        /// The Python version that the files must run on. Newer syntax is an error.
         version: String = "3.14" => {
             enum: ["3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"],
         },
@@ -42,25 +42,25 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "a token is missing or unexpected"),
-    Rule::error("expected-expression", "an expression is missing"),
-    Rule::error("unclosed-string", "a string is not closed"),
-    Rule::error("unexpected-end", "the file ends within a statement"),
-    Rule::error("indentation", "the indentation of a line does not fit its block"),
-    Rule::error("invalid-target", "the target of an assignment or a deletion is invalid"),
-    Rule::error("interpolated-string", "an f-string or a t-string is malformed"),
-    Rule::error("string-escape", "an escape in a string is malformed"),
-    Rule::error("nul", "the file has a NUL character"),
-    Rule::error("version", "the syntax is newer than the version of Python"),
-    Rule::error("outside-function", "`return`, `yield` or `await` stands outside a function"),
-    Rule::error("outside-loop", "`break` or `continue` stands outside a loop"),
-    Rule::error("duplicate-name", "a parameter, a keyword argument or a type parameter occurs twice"),
-    Rule::error("declaration", "`global` or `nonlocal` contradicts another use of the name"),
-    Rule::error("future-import", "`from __future__` is not at the beginning, or imports an unknown feature"),
-    Rule::error("invalid", "Python's compiler refuses code that the grammar allows"),
-    Rule::error("encoding", "the file is not in the encoding that it declares"),
-    Rule::error("syntax", "the file is not Python"),
-    Rule::error("too-deep", "the nesting is deeper than Python allows; as a note: deeper than the verifier supports"),
+    Rule::error("expected-token", "A token is missing or unexpected."),
+    Rule::error("expected-expression", "An expression is missing."),
+    Rule::error("unclosed-string", "A string is not closed."),
+    Rule::error("unexpected-end", "The file ends within a statement."),
+    Rule::error("indentation", "The indentation of a line does not fit its block."),
+    Rule::error("invalid-target", "The target of an assignment or a deletion is invalid."),
+    Rule::error("interpolated-string", "An f-string or a t-string is malformed."),
+    Rule::error("string-escape", "An escape in a string is malformed."),
+    Rule::error("nul", "The file has a NUL character."),
+    Rule::error("version", "The syntax is newer than the version of Python."),
+    Rule::error("outside-function", "`return`, `yield` or `await` is outside a function."),
+    Rule::error("outside-loop", "`break` or `continue` is outside a loop."),
+    Rule::error("duplicate-name", "A parameter, a keyword argument or a type parameter occurs twice."),
+    Rule::error("declaration", "`global` or `nonlocal` contradicts another use of the name."),
+    Rule::error("future-import", "`from __future__` is not at the beginning, or imports an unknown feature."),
+    Rule::error("invalid", "Python's compiler rejects the code, although the grammar allows it."),
+    Rule::error("encoding", "The file is not in the encoding that it declares."),
+    Rule::error("syntax", "The file is not valid Python."),
+    Rule::error("too-deep", "The nesting is deeper than Python allows; as a note: deeper than the verifier supports."),
     Rule::TOO_LONG,
     Rule::NOT_UTF_8,
     Rule::UTF_16,

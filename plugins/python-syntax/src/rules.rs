@@ -1,4 +1,4 @@
-//! What CPython's compiler refuses and Ruff's checks let through: rules about a single node.
+//! Errors of CPython's compiler that Ruff does not report, as far as they concern a single node.
 
 use gatehost_sdk::Finding;
 use ruff_python_ast::visitor::{
@@ -40,7 +40,7 @@ impl Rules<'_> {
         let Some((_, before)) = inner.handlers.split_last() else { return };
         for ExceptHandler::ExceptHandler(handler) in before {
             if handler.type_.is_none() {
-                self.report(handler.range, "invalid", "an `except:` without a type must be the last");
+                self.report(handler.range, "invalid", "an `except:` without a type must be the last `except`");
             }
         }
     }
@@ -107,7 +107,7 @@ impl Rules<'_> {
         let before = self.source[..star.start().into()].trim_end();
         let behind = self.source[star.end().into()..].trim_start();
         if before.ends_with('(') && behind.starts_with(')') {
-            self.report(star, "invalid", "a starred pattern cannot stand in parentheses");
+            self.report(star, "invalid", "a starred pattern is not allowed in parentheses");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Walks the tree with the scopes that Ruff's checks ask for: functions, classes, comprehensions and loops.
+//! Walks the syntax tree and keeps the scopes that Ruff's checks need: functions, classes, comprehensions and loops.
 
 use crate::bindings::{DeclaredNames, bound_in, captured_by};
 use ruff_python_ast::visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt};

@@ -1,4 +1,4 @@
-//! What Ruff's parser refuses although Python accepts it.
+//! Errors of Ruff's parser for code that Python accepts.
 
 use ruff_python_ast::Stmt;
 use ruff_python_ast::visitor::{Visitor, walk_stmt};

@@ -20,7 +20,7 @@ impl SubmissionVerifier for ReviewCriteria {
     const ABOUT: About = About::new(
         "review-criteria",
         env!("CARGO_PKG_VERSION"),
-        "A model that did not do the work finds that it satisfies the task and its criteria.",
+        "A model that did not do the work judges that it satisfies the task and its criteria.",
     )
     .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""))
     .rules(

@@ -1,4 +1,4 @@
-//! What a reviewer wants to be changed: the points under the heading "Feedback for Revision".
+//! Reads the changes that a reviewer requests: the points under the heading "Feedback for Revision".
 
 const HEADING: &str = "feedback for revision";
 

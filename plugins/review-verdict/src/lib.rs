@@ -18,7 +18,7 @@ use serde::Deserialize;
 const TEMPLATE: &str = include_str!("../prompt.md");
 const ANSWER_SCHEMA: &str = r#"{"type":"object","properties":{"nonce":{"type":"string"},"verdict":{"enum":["REJECTED","APPROVED"]},"confidence":{"enum":["LOW","MEDIUM","HIGH"]},"findings":{"type":"array","items":{"type":"string"}},"concerns":{"type":"array","items":{"type":"string"}},"recommendation":{"enum":["commit","retry","manual_review"]},"feedback":{"type":"string"}},"required":["nonce","verdict","confidence","findings","concerns","recommendation","feedback"],"additionalProperties":false}"#;
 const OWN_SETTINGS: &str = r#""verify_evidence": {
-      "description": "Whether an earlier tier must have run the command that proves the work, with exit code 0.",
+      "description": "Whether the command that proves the work must have exited with code 0 in an earlier tier.",
       "type": "boolean",
       "default": true
     },
@@ -49,7 +49,7 @@ impl SubmissionVerifier for ReviewVerdict {
     const ABOUT: About = About::new(
         "review-verdict",
         env!("CARGO_PKG_VERSION"),
-        "A model that did not do the work approves it as an architect would.",
+        "A model that did not do the work approves it in the role of an architect.",
     )
     .settings_schema(gatehost_review::settings_schema!(TEMPLATE, OWN_SETTINGS))
     .rules(
@@ -60,7 +60,7 @@ impl SubmissionVerifier for ReviewVerdict {
                 Rule::note("manual-review", "The architect recommends a manual review."),
                 Rule::error(
                     "no-verify-evidence",
-                    "No earlier tier ran the command that proves the work, with exit code 0.",
+                    "No earlier tier ran the command that proves the work with exit code 0.",
                 )
                 .help("Run it in an earlier tier, and name it in `proof`."),
                 Rule::error("vacuous-proof", "The command that should prove the work succeeds whatever the work is.")

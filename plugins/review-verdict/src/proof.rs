@@ -1,5 +1,5 @@
-//! Which command proves the work: the one that the policy names in `proof`, or else the task's `verify`, where somebody else
-//! than the author vouches for the task. It must have run on the work and ended with 0, and it must be able to fail.
+//! Finds the command that proves the work: the one that `proof` names, or else the task's `verify`, if the caller or the plan
+//! vouches for the task. It must have run on the work with exit code 0, and it must be able to fail.
 
 use gatehost_sdk::submission::{CommandEvidence, Task, TaskSource};
 use gatehost_sdk::vacuous::{is_vacuous, runs};

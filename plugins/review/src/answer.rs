@@ -1,15 +1,15 @@
-//! Reading an answer that is one JSON object with the nonce in it. Text around it makes it something else.
+//! Reads an answer that must be exactly one JSON object with the nonce in it, without text around it.
 
 use gatehost_sdk::Verdict;
 use serde::de::DeserializeOwned;
 
 /// An answer that repeats the nonce.
 pub trait HasNonce {
-    /// What it repeats.
+    /// The nonce as the answer repeats it.
     fn nonce(&self) -> &str;
 }
 
-/// The object that the whole answer is, perhaps in one code block; or the abstention that follows if it is not.
+/// Reads an answer that is one JSON object, perhaps in one code block. The error is an abstention.
 pub fn object<T: DeserializeOwned + HasNonce>(text: &str, nonce: &str) -> Result<T, Verdict> {
     let answer: T = serde_json::from_str(bare(text))
         .map_err(|why| Verdict::abstain(format!("the reviewer's answer is not the requested JSON object: {why}")))?;
@@ -19,7 +19,7 @@ pub fn object<T: DeserializeOwned + HasNonce>(text: &str, nonce: &str) -> Result
     Ok(answer)
 }
 
-/// The inside of a code block, where the whole text is one.
+/// The inside of the code block, if the whole text is one.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     let inside =

@@ -1,5 +1,4 @@
-//! What changed, so that a model can read it: a list of the files, and for each its diff, or the whole of it where there
-//! is no diff.
+//! Shows the changes to a model: a list of the files, and for each file its diff, or its whole text if there is no diff.
 
 use crate::material::untrusted;
 use crate::{Settings, World};
@@ -8,13 +7,13 @@ use gatehost_sdk::glob::Glob;
 use gatehost_sdk::models::Part;
 use gatehost_sdk::submission::{Change, ChangeKind, Hunk, LineKind};
 
-/// What is shown, and what is only named because the policy says so.
+/// The changes that are shown, and the paths that are only listed because `exclude` matches them.
 pub(crate) struct Changes {
     pub(crate) parts: Vec<Part>,
     pub(crate) excluded: Vec<String>,
 }
 
-/// Show every change, or say which cannot be shown.
+/// Shows every change. If one cannot be shown, the error is an abstention that names it.
 pub(crate) fn show(changes: &[Change], settings: &Settings, world: &dyn World) -> Result<Changes, Verdict> {
     let mut exclude = Vec::new();
     for pattern in &settings.exclude {
@@ -58,7 +57,7 @@ fn line(change: &Change) -> String {
     }
 }
 
-/// The diff, or the whole file; nothing where the list says it all.
+/// The diff or the whole file; nothing if the list of files says everything.
 fn content(change: &Change, world: &dyn World) -> Result<Option<Part>, String> {
     match &change.hunks {
         Some(hunks) if hunks.is_empty() => Ok(None),

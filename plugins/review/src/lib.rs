@@ -27,17 +27,17 @@ use serde::Deserialize;
 pub struct Settings {
     /// The template of the prompt.
     pub prompt: Option<String>,
-    /// Which of the granted models is asked.
+    /// The granted model to ask.
     pub model: Option<String>,
     /// Criteria besides those of the task.
     pub criteria: Vec<String>,
-    /// Files of the work that the result must agree with.
+    /// Files of the workspace that the result must agree with.
     pub documents: Vec<String>,
-    /// Changed files that need not be shown.
+    /// Patterns of changed files that are listed but not shown.
     pub exclude: Vec<String>,
-    /// Whether the executor's own words are shown.
+    /// Whether to show the executor's claim, report and tool calls.
     pub show_claim: bool,
-    /// The most bytes of material.
+    /// The size limit of the material in bytes.
     pub max_bytes: usize,
 }
 

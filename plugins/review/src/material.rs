@@ -1,4 +1,4 @@
-//! What is shown of a submission, section by section. Every word of it may be the executor's, and so is untrusted.
+//! The sections of a prompt that show the submission. The executor may have written any of it, so all of it is untrusted.
 
 use crate::{Settings, World, changes};
 use gatehost_sdk::models::{Part, Untrusted};
@@ -6,16 +6,16 @@ use gatehost_sdk::submission::{Evidence, Outcome, PriorFinding, Task, ToolCall};
 use gatehost_sdk::{Finding, Submission, Verdict};
 use std::collections::BTreeMap;
 
-/// The sections by the names that templates have for them.
+/// The sections, by their placeholders in templates.
 pub(crate) struct Material {
     sections: BTreeMap<&'static str, Vec<Part>>,
-    /// Files that are named and not shown.
+    /// Files that are listed but not shown.
     pub(crate) excluded: Vec<String>,
     bytes: usize,
 }
 
 impl Material {
-    /// Everything that there is to show, or why not all of it can be.
+    /// Collects everything to show. If something cannot be shown, the error is an abstention.
     pub(crate) fn collect(submission: &Submission, settings: &Settings, world: &dyn World) -> Result<Self, Verdict> {
         let changes = changes::show(&submission.changes, settings, world)?;
         let mut material = Self { sections: BTreeMap::new(), excluded: changes.excluded, bytes: 0 };
@@ -46,7 +46,7 @@ impl Material {
         self.sections.insert(name, parts);
     }
 
-    /// A section, to be shown. `None` where there is no section of that name.
+    /// Takes a section to show it. `None` if there is no section of that name.
     pub(crate) fn take(&mut self, name: &str) -> Option<Vec<Part>> {
         let parts = self.sections.get(name)?.clone();
         self.bytes += parts
@@ -63,7 +63,7 @@ impl Material {
         self.sections.get(name).is_none_or(Vec::is_empty)
     }
 
-    /// How many bytes were taken.
+    /// The number of bytes that were taken.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -91,7 +91,7 @@ fn task(task: &Task) -> Part {
     untrusted("the task", text)
 }
 
-/// Those of the settings are the policy's own words; those of the task are not.
+/// The criteria of the settings are trusted text; those of the task are not.
 fn criteria(task: Option<&Task>, own: &[String]) -> Vec<Part> {
     let list = |criteria: &[String]| criteria.iter().map(|criterion| format!("- {criterion}\n")).collect::<String>();
     let mut parts = Vec::new();

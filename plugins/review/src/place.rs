@@ -1,4 +1,4 @@
-//! Places that a reviewer names in its sentences, as far as they are files that it was shown.
+//! Finds places that a reviewer names in its sentences, if they are in files that it was shown.
 
 use gatehost_sdk::{Finding, Place, Submission};
 
@@ -16,7 +16,7 @@ impl Paths {
         Self(paths)
     }
 
-    /// Put a finding where its message says that it is.
+    /// Sets the place of a finding to the first place that its message names.
     pub fn locate(&self, finding: Finding) -> Finding {
         let Some(place) = self.0.iter().find_map(|path| named(&finding.message, path)) else { return finding };
         let message = without(&finding.message, &place).unwrap_or(&finding.message).to_owned();
@@ -24,7 +24,7 @@ impl Paths {
     }
 }
 
-/// A message that begins with its place, without it: it is shown beside it anyway.
+/// Removes the place from the start of a message, because reports show the place anyway.
 fn without<'m>(message: &'m str, place: &Place) -> Option<&'m str> {
     let numbers: String = [place.line, place.column].iter().flatten().map(|number| format!(":{number}")).collect();
     let rest = message.trim_start_matches('`').strip_prefix(&*place.path)?.strip_prefix(&*numbers)?;

@@ -1,6 +1,6 @@
-//! The JSON Schema of a reviewer's settings, with the default of its prompt in it, made while compiling.
+//! The JSON Schema of a reviewer's settings, built at compile time with the default prompt in it.
 
-/// What stands before the default of the prompt.
+/// The schema before the reviewer's own settings.
 pub const START: &str = r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
@@ -43,14 +43,14 @@ pub const START: &str = r#"{
     },
     "#;
 
-/// What stands between the reviewer's own settings and the default of the prompt.
+/// The part between the reviewer's own settings and the default prompt.
 pub const PROMPT: &str = r#""prompt": {
       "description": "The template of the prompt. {{task}}, {{criteria}}, {{changes}}, {{documents}}, {{evidence}}, {{prior_findings}}, {{claim}}, {{tool_calls}} and {{attempt}} are replaced. The task, the criteria, the documents and the answer format are appended if the template omits them.",
       "type": "string",
       "minLength": 1,
       "default": ""#;
 
-/// What stands after it.
+/// The part after the default prompt.
 pub const END: &str = "\"\n    }\n  }\n}";
 
 /// The schema of a reviewer: its template, and its own settings as JSON members that end with a comma.
@@ -67,7 +67,7 @@ macro_rules! settings_schema {
     }};
 }
 
-/// How long the text is.
+/// The length of the schema.
 pub const fn length(parts: &[&str; 3], template: &str) -> usize {
     let mut length = parts[0].len() + parts[1].len() + parts[2].len() + template.len() + END.len();
     let bytes = template.as_bytes();
@@ -81,7 +81,7 @@ pub const fn length(parts: &[&str; 3], template: &str) -> usize {
     length
 }
 
-/// The parts, the template as the inside of a JSON string, and the end.
+/// Joins the parts, with the template as the content of a JSON string.
 pub const fn text<const N: usize>(parts: &[&str; 3], template: &str) -> [u8; N] {
     let mut text = [0; N];
     let mut to = 0;

@@ -1,4 +1,4 @@
-//! A world for the tests of reviewers: files in memory, and a model that says what it is told.
+//! For tests of reviewers: files in memory, and a model with scripted answers.
 
 use crate::World;
 use gatehost_sdk::Submission;
@@ -10,25 +10,25 @@ use std::collections::BTreeMap;
 /// The nonce of every test.
 pub const NONCE: &str = "k7x2m9p4k7x2m9p4k7x2m9p4k7x2m9p4";
 
-/// A scripted world.
+/// Scripted models and files.
 #[derive(Debug)]
 pub struct Scripted {
-    /// What the model says; `NONCE` in it stands for the nonce.
+    /// The answer of the model, with `NONCE` for the nonce.
     pub says: String,
-    /// What it says when it is asked again, where that is something else.
+    /// The second answer, if it differs from the first.
     pub then: Option<String>,
-    /// Why it ends.
+    /// Why the answer ends.
     pub stop: Stop,
     /// The files.
     pub files: BTreeMap<String, Vec<u8>>,
     /// The models that are granted.
     pub granted: Vec<String>,
-    /// What it was asked: all parts, as text.
+    /// The question: all parts, as text.
     pub asked: RefCell<Vec<String>>,
 }
 
 impl Scripted {
-    /// A model that says this.
+    /// Returns a model with this answer.
     pub fn saying(text: &str) -> Self {
         Self {
             says: text.to_owned(),

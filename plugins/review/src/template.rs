@@ -1,4 +1,4 @@
-//! A template: words, and `{{names}}` that stand for what is shown.
+//! A template: text with placeholders such as `{{task}}`.
 
 /// A piece of a template.
 #[derive(Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(crate) enum Piece<'t> {
     Name(&'t str),
 }
 
-/// Take a template apart. Braces that close nothing are words.
+/// Splits a template into its pieces. Unmatched braces are text.
 pub(crate) fn pieces(template: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;

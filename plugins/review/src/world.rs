@@ -1,17 +1,17 @@
-//! What a reviewer reaches: models and files, after a trait, so that reviewing can be tested without a host.
+//! Access to models and files, behind a trait, so that reviewers can be tested without a host.
 
 use gatehost_sdk::models::{self, Answer, Request};
 use gatehost_sdk::workspace;
 
 /// Models and files.
 pub trait World {
-    /// The models that may be asked.
+    /// Returns the names of the granted models.
     fn granted(&self) -> Vec<String>;
-    /// The nonce of this call.
+    /// Returns the nonce of this call.
     fn nonce(&self) -> String;
-    /// Ask a model.
+    /// Asks a model. The error is the reason why there is no answer.
     fn ask(&self, model: &str, request: &Request) -> Result<Answer, String>;
-    /// Read a file, or say why not.
+    /// Reads a file. The error is the reason why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 }
 

@@ -21,8 +21,8 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not Ruby"),
-    Rule::error("unexpected-end", "the file ends within a definition, a block or a string"),
+    Rule::error("syntax", "The file is not valid Ruby."),
+    Rule::error("unexpected-end", "The file ends within a definition, a block or a string."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
@@ -86,7 +86,7 @@ fn judge(file: &File, whole: &str) -> Verdict {
     std::mem::forget(parsed);
     let Some((first, _)) = errors.iter().min_by_key(|(at, _)| *at) else { return Verdict::pass() };
     if let Some(what) = newer(text, *first) {
-        return Verdict::abstain(format!("the parser supports Ruby 3.1, and the file may contain {what}"));
+        return Verdict::abstain(format!("the parser supports Ruby up to 3.1, and the file may contain {what}"));
     }
     let finding = |(at, message): &(usize, String)| {
         let at = (0..=*at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);

@@ -11,12 +11,12 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 const PATTERN_LENGTH: usize = 1_000;
-/// What a compiled pattern may take.
+/// The size limit of a compiled pattern in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
-/// How many places of one rule are reported.
+/// The maximum number of places that are reported for one rule.
 const MOST_PLACES: usize = 20;
 
-/// A regular expression of somebody's settings, bounded so that none exhausts the sandbox; or what is wrong with it.
+/// Compiles a regular expression of the settings, within limits that fit the sandbox. The error says what is wrong with it.
 pub fn expression(pattern: &str, options: impl FnOnce(&mut RegexBuilder)) -> Result<Regex, String> {
     let mut builder = RegexBuilder::new(pattern);
     options(builder.size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE));
@@ -26,41 +26,41 @@ pub fn expression(pattern: &str, options: impl FnOnce(&mut RegexBuilder)) -> Res
         .map_err(|why| why.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
-/// A rule as it is written. Unknown fields are refused by the verifier's schema.
+/// A rule as in the settings. The schema refuses unknown fields.
 #[derive(Clone, Deserialize)]
 pub struct Rule {
     /// Its name, which is the code of its findings.
     pub id: String,
     /// The regular expression.
     pub pattern: String,
-    /// Whether it must be found, or must not.
+    /// Whether the pattern must or must not occur.
     pub kind: RuleKind,
-    /// What to say when the rule is broken.
+    /// The message when the rule is violated.
     pub message: Option<String>,
     /// The hint when the rule is violated.
     pub hint: Option<String>,
     /// The level of a violation.
     #[serde(default)]
     pub level: Weight,
-    /// How often it must be found.
+    /// How often the pattern must occur.
     pub min: Option<usize>,
     /// How often the pattern may occur.
     pub max: Option<usize>,
     /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
-    /// The files that it is about; all, where none is named.
+    /// The patterns of the files that the rule applies to; empty for all files.
     #[serde(default)]
     pub files: Vec<String>,
 }
 
-/// What a rule wants.
+/// The kind of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
-    /// The pattern is found.
+    /// The pattern must occur.
     Require,
-    /// It is not.
+    /// The pattern must not occur.
     Forbid,
 }
 
@@ -68,37 +68,37 @@ pub enum RuleKind {
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
-    /// It fails.
+    /// The verdict is `fail`.
     #[default]
     Error,
-    /// It is said.
+    /// The findings are warnings.
     Warning,
-    /// It is mentioned.
+    /// The findings are notes.
     Note,
 }
 
-/// What a rule looks at.
+/// The texts that a rule searches.
 pub struct Texts<'a> {
-    /// What they are, for a message.
+    /// Their name in messages.
     pub name: &'a str,
     /// The texts.
     pub known: Vec<Text<'a>>,
-    /// Why there may be more.
+    /// Why some texts may be unknown.
     pub unknown: Option<String>,
-    /// What is wrong, where there should be a text and is none.
+    /// The finding to report if there is no text although there must be one.
     pub missing: Option<Finding>,
 }
 
 /// One text.
 pub struct Text<'a> {
-    /// Its characters.
+    /// The content.
     pub text: &'a str,
-    /// The path and the first line of it, where it is of a file.
+    /// The path and the number of the first line, if the text is from a file.
     pub from: Option<(&'a str, u32)>,
 }
 
 impl Text<'_> {
-    /// The finding with its place, where the text has one.
+    /// Sets the place of a finding, if the text is from a file.
     fn place(&self, at: usize, finding: Finding) -> Finding {
         let Some((path, first)) = self.from else { return finding };
         let position = TextPosition::of(self.text, at);
@@ -106,15 +106,15 @@ impl Text<'_> {
     }
 }
 
-/// Why a rule is not kept.
+/// The violation of a rule, or why it cannot be checked.
 pub enum Violation {
-    /// What is wrong.
+    /// The rule is violated.
     Found(Vec<Finding>),
-    /// Why it cannot be judged.
+    /// A text is unknown, for this reason.
     Unknown(String),
 }
 
-/// A rule that can be used.
+/// A compiled rule.
 pub struct Compiled<'r> {
     rule: &'r Rule,
     pattern: Regex,
@@ -122,7 +122,7 @@ pub struct Compiled<'r> {
 }
 
 impl Rule {
-    /// Make the rule ready, or say why it cannot be used.
+    /// Compiles the rule. The error says why it cannot be used.
     pub fn compile(&self) -> Result<Compiled<'_>, String> {
         if self.pattern.chars().count() > PATTERN_LENGTH {
             return Err(format!("the pattern is longer than {PATTERN_LENGTH} characters"));
@@ -143,12 +143,12 @@ impl Rule {
 }
 
 impl Compiled<'_> {
-    /// Whether it is about this file.
+    /// Returns whether the rule applies to this file.
     pub fn applies_to(&self, path: &str) -> bool {
         self.files.is_empty() || self.files.iter().any(|glob| glob.matches(path))
     }
 
-    /// How the texts break it, if they do.
+    /// Returns how the texts violate the rule, if they do.
     pub fn broken_by(&self, texts: &Texts<'_>) -> Option<Violation> {
         if let Some(finding) = &texts.missing {
             return Some(Violation::Found(vec![finding.clone()]));
@@ -203,7 +203,7 @@ impl Compiled<'_> {
     }
 }
 
-/// The verdict of all rules: broken ones fail, else what is not known abstains.
+/// Returns the verdict of all rules: `fail` if one is violated, or else `abstain` if a text is unknown.
 pub fn verdict<'r>(judged: impl IntoIterator<Item = (&'r str, Option<Violation>)>) -> Verdict {
     let mut findings: Vec<Finding> = Vec::new();
     let mut unknown = None;

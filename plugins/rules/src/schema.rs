@@ -1,7 +1,7 @@
-//! The settings that rules are written in.
+//! The JSON Schema of the settings that contain the rules.
 
-/// The JSON Schema of a table with `rules`. What differs between verifiers is given: `each` and `one` say of how much of
-/// the text `min` and `max` speak, `files` what the files of a rule are, `required` and `own` which fields it has besides.
+/// Returns the JSON Schema of settings with `rules`. The verifiers differ in some parts: `each` and `one` describe the text that
+/// `min` and `max` count in, `files` describes the setting `files`, and `required` and `own` add fields.
 #[macro_export]
 macro_rules! settings_schema {
     (each: $each:literal, one: $one:literal, files: $files:literal, required: $required:literal, own: $own:literal $(,)?) => {

@@ -33,10 +33,10 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected", "a token or an expression is missing or unexpected"),
-    Rule::error("unterminated", "a string, a character or a comment is not closed"),
-    Rule::error("literal", "a literal is malformed"),
-    Rule::error("syntax", "the file is not Rust"),
+    Rule::error("expected", "A token or an expression is missing or unexpected."),
+    Rule::error("unterminated", "A string, a character or a comment is not closed."),
+    Rule::error("literal", "A literal is malformed."),
+    Rule::error("syntax", "The file is not Rust."),
     Rule::TOO_DEEP,
     Rule::TOO_LONG,
     Rule::NOT_UTF_8,
@@ -64,6 +64,7 @@ impl FileVerifier for RustSyntax {
 }
 
 gatehost_sdk::export_file_verifier!(RustSyntax);
+gatehost_sdk::use_arena!();
 
 /// The editions of which one must do, the newest first. No file says which is meant; `Cargo.toml` does.
 fn editions(set: Option<&str>) -> &'static [Edition] {

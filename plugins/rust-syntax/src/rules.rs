@@ -13,16 +13,17 @@ pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
         errors.extend(wrong.map(|(at, code, message)| (at.into(), Finding::error(code, message))));
     };
     for element in root.descendants_with_tokens() {
+        let kind = element.kind();
         match element {
             NodeOrToken::Node(node) => {
-                report(chained(&node));
-                report(incomplete(&node));
-                report(misplaced(&node));
+                report(chained(&node, kind));
+                report(incomplete(&node, kind));
+                report(misplaced(&node, kind));
             }
             NodeOrToken::Token(token) => {
-                report(comments.see(&token));
-                report(number(&token));
-                report(misspelt(&token));
+                report(comments.see(&token, kind));
+                report(number(&token, kind));
+                report(misspelt(&token, kind));
             }
         }
     }
@@ -33,16 +34,14 @@ pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
 type RuleError = (TextSize, &'static str, &'static str);
 
 /// Comparisons and ranges are not associative. `Vec<u8>::new()` is a chain of comparisons, too.
-fn chained(node: &SyntaxNode) -> Option<RuleError> {
-    let at = node.text_range().start();
-    match node.kind() {
+fn chained(node: &SyntaxNode, kind: SyntaxKind) -> Option<RuleError> {
+    let at = || node.text_range().start();
+    match kind {
         SyntaxKind::BIN_EXPR => {
             let is_chain = compares(node) && compares(BinExpr::cast(node.clone())?.lhs()?.syntax());
-            is_chain.then_some((
-                at,
-                "syntax",
-                "comparisons cannot be chained; type arguments in an expression start with `::<`",
-            ))
+            is_chain.then(|| {
+                (at(), "syntax", "comparisons cannot be chained; type arguments in an expression start with `::<`")
+            })
         }
         SyntaxKind::RANGE_EXPR => {
             let range = RangeExpr::cast(node.clone())?;
@@ -52,7 +51,7 @@ fn chained(node: &SyntaxNode) -> Option<RuleError> {
                 (None, Some(Expr::RangeExpr(end))) => end.start().is_some(),
                 (None, _) => false,
             };
-            is_chain.then_some((at, "syntax", "ranges cannot be chained"))
+            is_chain.then(|| (at(), "syntax", "ranges cannot be chained"))
         }
         _ => None,
     }
@@ -64,9 +63,9 @@ fn compares(node: &SyntaxNode) -> bool {
 }
 
 /// Nodes that lack a part, or have one that must be the last.
-fn incomplete(node: &SyntaxNode) -> Option<RuleError> {
+fn incomplete(node: &SyntaxNode, kind: SyntaxKind) -> Option<RuleError> {
     let has = |wanted: &[SyntaxKind]| node.children_with_tokens().any(|part| wanted.contains(&part.kind()));
-    match node.kind() {
+    match kind {
         SyntaxKind::RECORD_PAT_FIELD_LIST => comma_behind(node, SyntaxKind::REST_PAT),
         SyntaxKind::RECORD_EXPR_FIELD_LIST => comma_behind(node, T![..]),
         SyntaxKind::ARRAY_EXPR => {
@@ -84,25 +83,23 @@ fn incomplete(node: &SyntaxNode) -> Option<RuleError> {
 }
 
 /// Parts that rustc does not accept where they stand.
-fn misplaced(node: &SyntaxNode) -> Option<RuleError> {
-    let at = node.text_range().start();
-    let parent = node.parent()?.kind();
+fn misplaced(node: &SyntaxNode, kind: SyntaxKind) -> Option<RuleError> {
+    let is_in = |parent: SyntaxKind| node.parent().is_some_and(|node| node.kind() == parent);
     let has = |wanted: SyntaxKind| node.children_with_tokens().any(|part| part.kind() == wanted);
-    match node.kind() {
-        SyntaxKind::CONST if parent == SyntaxKind::EXTERN_ITEM_LIST => {
-            Some((at, "syntax", "an `extern` block cannot contain `const`; write `static`"))
+    let message = match kind {
+        SyntaxKind::CONST if is_in(SyntaxKind::EXTERN_ITEM_LIST) => {
+            "an `extern` block cannot contain `const`; write `static`"
         }
-        SyntaxKind::REST_PAT if parent == SyntaxKind::RECORD_PAT_FIELD_LIST && has(SyntaxKind::ATTR) => {
-            Some((at, "syntax", "`..` in a pattern cannot have an attribute"))
+        SyntaxKind::REST_PAT if is_in(SyntaxKind::RECORD_PAT_FIELD_LIST) && has(SyntaxKind::ATTR) => {
+            "`..` in a pattern cannot have an attribute"
         }
-        SyntaxKind::MACRO_PAT if parent == SyntaxKind::RANGE_PAT => {
-            Some((at, "syntax", "a bound of a range pattern cannot be a macro call"))
+        SyntaxKind::MACRO_PAT if is_in(SyntaxKind::RANGE_PAT) => "a bound of a range pattern cannot be a macro call",
+        SyntaxKind::IDENT_PAT if is_in(SyntaxKind::RANGE_PAT) && (has(T![ref]) || has(T![mut])) => {
+            "a bound of a range pattern cannot be a binding"
         }
-        SyntaxKind::IDENT_PAT if parent == SyntaxKind::RANGE_PAT && (has(T![ref]) || has(T![mut])) => {
-            Some((at, "syntax", "a bound of a range pattern cannot be a binding"))
-        }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((node.text_range().start(), "syntax", message))
 }
 
 /// Nothing follows the `..` of a pattern, nor the base of a struct.
@@ -127,10 +124,9 @@ struct Comments {
 }
 
 impl Comments {
-    fn see(&mut self, token: &SyntaxToken) -> Option<RuleError> {
-        let at = token.text_range().start();
-        let kind = token.kind();
+    fn see(&mut self, token: &SyntaxToken, kind: SyntaxKind) -> Option<RuleError> {
         if kind == SyntaxKind::COMMENT {
+            let at = token.text_range().start();
             let text = token.text();
             let is_inner = text.starts_with("//!") || text.starts_with("/*!");
             if !(is_inner || is_outer(text)) || is_in_macro(token) {
@@ -160,12 +156,13 @@ impl Comments {
         let pending = self.pending.take();
         self.step(kind);
         self.after_keyword = matches!(kind, T![fn] | T![struct] | T![enum] | T![trait] | T![mod] | T![static]);
+        let at = pending?;
         let is_inner_attribute = kind == T![#] && beside(token, SyntaxToken::next_token) == Some(T![!]);
-        if let Some(at) = pending.filter(|_| is_inner_attribute && !is_in_macro(token)) {
+        if is_inner_attribute && !is_in_macro(token) {
             return Some((at, "syntax", "a `///` comment cannot precede an attribute `#![…]`"));
         }
         let closes = matches!(kind, T!['}'] | T![')'] | T![']'] | T![;]);
-        pending.filter(|_| closes && !is_in_macro(token)).map(undocumented)
+        (closes && !is_in_macro(token)).then(|| undocumented(at))
     }
 
     /// Attributes `#![…]` may stand before a comment `//!`, and so may the brace that opens what it documents.
@@ -197,8 +194,8 @@ fn undocumented(at: TextSize) -> RuleError {
 }
 
 /// A number has no digit that its base has not, and none of another base has a point or an exponent.
-fn number(token: &SyntaxToken) -> Option<RuleError> {
-    if !matches!(token.kind(), SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER) {
+fn number(token: &SyntaxToken, kind: SyntaxKind) -> Option<RuleError> {
+    if !matches!(kind, SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER) {
         return None;
     }
     let at = token.text_range().start();
@@ -210,7 +207,7 @@ fn number(token: &SyntaxToken) -> Option<RuleError> {
         _ => (':', text),
     };
     let is_decimal = digits.len() == text.len();
-    if token.kind() == SyntaxKind::FLOAT_NUMBER {
+    if kind == SyntaxKind::FLOAT_NUMBER {
         if !is_decimal {
             return Some((at, "literal", "a number with a point or an exponent must be decimal"));
         }
@@ -244,13 +241,15 @@ fn beside(token: &SyntaxToken, next: fn(&SyntaxToken) -> Option<SyntaxToken>) ->
 }
 
 /// Tokens that are none, names that cannot be raw, strings with a suffix.
-fn misspelt(token: &SyntaxToken) -> Option<RuleError> {
-    let at = token.text_range().start();
-    match token.kind() {
+fn misspelt(token: &SyntaxToken, kind: SyntaxKind) -> Option<RuleError> {
+    let at = || token.text_range().start();
+    match kind {
         T![?] => {
-            let next = beside(token, SyntaxToken::next_token);
             let is_bare = matches!(beside(token, SyntaxToken::prev_token), Some(T![:] | T![+]))
-                && matches!(next, Some(T![>] | T![,] | T![+] | T![=] | T!['{'] | T![')'] | T![;]));
+                && matches!(
+                    beside(token, SyntaxToken::next_token),
+                    Some(T![>] | T![,] | T![+] | T![=] | T!['{'] | T![')'] | T![;])
+                );
             is_bare.then_some((token.text_range().end(), "expected", "expected a trait after `?`"))
         }
         // The parser makes no difference between a first parameter and a later one.
@@ -259,24 +258,21 @@ fn misspelt(token: &SyntaxToken) -> Option<RuleError> {
             let is_parameter = nodes.by_ref().find(|kind| !is_name(*kind)) == Some(SyntaxKind::PARAM)
                 && nodes.next() == Some(SyntaxKind::PARAM_LIST)
                 && nodes.next() == Some(SyntaxKind::FN);
-            is_parameter.then_some((at, "syntax", "`self` must be the first parameter"))
+            is_parameter.then(|| (at(), "syntax", "`self` must be the first parameter"))
         }
         SyntaxKind::LIFETIME_IDENT if !is_in_macro(token) => {
             let is_keyword = KEYWORDS.contains(&&token.text()[1..]);
-            is_keyword.then_some((at, "syntax", "a lifetime cannot have the name of a keyword"))
+            is_keyword.then(|| (at(), "syntax", "a lifetime cannot have the name of a keyword"))
         }
-        SyntaxKind::ERROR => Some((at, "syntax", "unknown start of a token")),
+        SyntaxKind::ERROR => Some((at(), "syntax", "unknown start of a token")),
         SyntaxKind::IDENT if token.text().starts_with("r#") => {
             let is_reserved = matches!(&token.text()[2..], "self" | "Self" | "super" | "crate" | "_");
-            is_reserved.then_some((at, "syntax", "this keyword cannot be a raw identifier"))
+            is_reserved.then(|| (at(), "syntax", "this keyword cannot be a raw identifier"))
         }
         SyntaxKind::STRING | SyntaxKind::BYTE_STRING | SyntaxKind::C_STRING | SyntaxKind::CHAR | SyntaxKind::BYTE => {
             let is_plain = token.text().ends_with(['"', '\'', '#']);
-            (!is_plain && !is_in_macro(token)).then_some((
-                at,
-                "literal",
-                "a string or a character cannot have a suffix",
-            ))
+            (!is_plain && !is_in_macro(token))
+                .then(|| (at(), "literal", "a string or a character cannot have a suffix"))
         }
         _ => None,
     }

@@ -75,7 +75,7 @@ pub fn choose(granted: &[String], name: Option<&str>) -> Result<String, String> 
     }
 }
 
-/// The command line, as typed in a shell.
+/// Returns the command line as typed in a shell.
 pub fn line(output: &Output) -> String {
     let quoted = |part: &String| {
         let special = |c: char| c.is_whitespace() || "'\"\\$`;&|<>*?(){}[]~#".contains(c);
@@ -85,7 +85,7 @@ pub fn line(output: &Output) -> String {
     output.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// The finding for an unsuccessful command; `None` for exit code 0.
+/// Returns the finding for an unsuccessful command, or `None` for exit code 0.
 pub fn failure(output: &Output) -> Option<Finding> {
     let line = line(output);
     Some(match output.ending {
@@ -104,7 +104,7 @@ pub fn failure(output: &Output) -> Option<Finding> {
     })
 }
 
-/// The failure class of an exit, which decides about retries.
+/// Returns the failure class of a command, which decides whether to retry.
 pub fn class(output: &Output) -> Class {
     match output.ending {
         Ending::TimedOut => Class::Timeout,
@@ -112,12 +112,12 @@ pub fn class(output: &Output) -> Class {
     }
 }
 
-/// Whether an output is complete.
+/// Returns whether the host kept the whole output.
 pub fn is_whole(captured: &Captured) -> bool {
     captured.length == captured.head.len() as u64
 }
 
-/// An output as text, without escape sequences.
+/// Returns an output as text, without escape sequences.
 pub fn text(captured: &Captured) -> String {
     let mut text = String::from_utf8_lossy(&captured.head).into_owned();
     if !is_whole(captured) {
@@ -127,7 +127,7 @@ pub fn text(captured: &Captured) -> String {
     without_colours(&text)
 }
 
-/// A place that a program printed, if it is inside the workspace.
+/// Returns a place that a program printed, if it is inside the workspace.
 pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let line = Some(line).filter(|line| *line > 0);

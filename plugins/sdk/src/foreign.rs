@@ -64,7 +64,7 @@ impl File {
     }
 }
 
-/// Returns the reason why a text with its first error at this byte is not in the format at all.
+/// Returns why a text with its first error at this byte is in another format, if it is.
 pub fn reason(text: &str, format: &Format, error: usize) -> Option<String> {
     let Format { name, .. } = format;
     if let Some(interpreter) = modeline::interpreter(text).filter(|named| !is_known_as(format, named)) {
@@ -83,7 +83,7 @@ fn is_known_as(format: &Format, name: &str) -> bool {
     format.known_as.contains(&name)
 }
 
-/// The greatest distance between an error and a mark on the same line. Some files are one long line.
+/// The maximum distance in bytes between an error and a mark on the same line. Some files are one long line.
 const NEAR: usize = 400;
 
 fn is_cause(text: &str, format: &Format, mark: &Mark, error: usize) -> bool {

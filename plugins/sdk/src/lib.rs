@@ -79,22 +79,22 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule whose findings must not pass.
+    /// Returns a rule of level `error`: the work must not pass with its findings.
     pub const fn error(code: &'static str, summary: &'static str) -> Self {
         Self { code, level: Level::Error, summary, help: "" }
     }
 
-    /// A rule whose findings are worth fixing.
+    /// Returns a rule of level `warning`: its findings are worth fixing.
     pub const fn warning(code: &'static str, summary: &'static str) -> Self {
         Self { code, level: Level::Warning, summary, help: "" }
     }
 
-    /// A rule whose findings are information.
+    /// Returns a rule of level `note`: its findings are information.
     pub const fn note(code: &'static str, summary: &'static str) -> Self {
         Self { code, level: Level::Note, summary, help: "" }
     }
 
-    /// Adds how to fix it, and why it matters.
+    /// Sets the help: how to fix a finding, and why it matters.
     pub const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
@@ -108,7 +108,7 @@ enum Schema {
 }
 
 impl About {
-    /// A description without file patterns and without settings.
+    /// Returns a description without file patterns, settings and rules.
     pub const fn new(name: &'static str, version: &'static str, summary: &'static str) -> Self {
         Self { name, version, summary, files: &[], settings_schema: Schema::Written(""), rules: &[] }
     }

@@ -41,12 +41,12 @@ pub struct Fenced<'a> {
     pub lines: RangeInclusive<usize>,
 }
 
-/// The lines of a text, without a byte order mark. Whatever a reader sees as the end of a line is one.
+/// Returns the lines of a text, without a byte order mark. Every character that is shown as a line break ends a line.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
     read(text).lines
 }
 
-/// The fenced code blocks of a text. A fence that nothing closes makes none: what follows it stays visible.
+/// Returns the fenced code blocks of a text. A fence that is not closed starts no block, so the text after it stays visible.
 pub fn fenced(text: &str) -> Vec<Fenced<'_>> {
     read(text).blocks
 }
@@ -172,8 +172,8 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// The run of at least three backticks or tildes that opens a block. In the words after backticks there are none:
-/// that is code within a line.
+/// The run of at least three backticks or tildes that opens a block. If another backtick follows on the line, it is inline
+/// code.
 fn opening_fence(start: &str) -> &str {
     let mark = ['`', '~']
         .into_iter()
@@ -183,7 +183,7 @@ fn opening_fence(start: &str) -> &str {
     if mark.starts_with('`') && start[mark.len()..].contains('`') { "" } else { mark }
 }
 
-/// A closing fence is as long at least, stands alone, and is not indented like code.
+/// Whether a line closes a fence: it is at least as long, has nothing else on its line, and is not indented like code.
 fn closes(mark: &str, opening: &str, line: &str) -> bool {
     let indent = |text: &str| text.len() - text.trim_start().len();
     let same = mark.chars().next().unwrap_or_default();

@@ -3,19 +3,24 @@
 //! The schema is generated as text when the verifier describes itself. A schema library would be larger than most
 //! verifiers.
 
+mod schema;
+
+#[doc(hidden)]
+pub use schema::{member, object, property, quoted};
+
 use crate::Level;
 use serde::Deserialize;
 
-/// A type of a setting. Use [`settings!`](crate::settings) to define one.
+/// A type that a setting can have. [`settings!`](crate::settings) defines further ones.
 pub trait Setting: Sized {
-    /// The members of its JSON Schema without braces; `own` and `each` are further members, for itself and for its
-    /// elements, each starting with a comma where there is one.
+    /// Returns the members of the type's JSON Schema, without braces. `own` has further members to add, and `each` those to
+    /// add to the schema of the elements. Each of the two is empty or starts with a comma.
     fn members(own: &str, each: &str) -> String;
 
-    /// The value as JSON.
+    /// Returns the value as JSON.
     fn json(&self) -> String;
 
-    /// The value if the setting is absent; `None` if it is required.
+    /// Returns the value of an absent setting, or `None` if the setting is required.
     fn default() -> Option<Self> {
         None
     }
@@ -23,7 +28,7 @@ pub trait Setting: Sized {
 
 /// The settings of a verifier, with the schema that the host validates them against.
 pub trait Settings: for<'de> Deserialize<'de> {
-    /// The JSON Schema; empty for none.
+    /// Returns the JSON Schema, or an empty string if there are no settings.
     fn schema() -> String;
 }
 
@@ -98,7 +103,7 @@ impl<T: Setting> Setting for Option<T> {
 
 /// A value that can be written as a default in [`settings!`](crate::settings).
 pub trait DefaultFor<T> {
-    /// The value.
+    /// Returns the default.
     fn value(self) -> T;
 }
 
@@ -118,46 +123,6 @@ impl<const N: usize> DefaultFor<Vec<String>> for [&str; N] {
     fn value(self) -> Vec<String> {
         self.map(str::to_owned).to_vec()
     }
-}
-
-/// A text as JSON.
-#[doc(hidden)]
-pub fn quoted(text: &str) -> String {
-    let mut json = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => json.extend(['\\', character]),
-            '\n' => json.push_str("\\n"),
-            control if control < ' ' => json.push_str(&format!("\\u{:04x}", u32::from(control))),
-            other => json.push(other),
-        }
-    }
-    json + "\""
-}
-
-/// One property of an object's schema: its name, what its documentation says, its members, its default.
-#[doc(hidden)]
-pub fn property(name: &str, documentation: &[&str], members: &str, default: Option<String>) -> String {
-    let words: Vec<&str> = documentation.iter().flat_map(|line| line.split_whitespace()).collect();
-    let default = default.map_or_else(String::new, |json| format!(", \"default\": {json}"));
-    format!("    {}: {{ \"description\": {}, {members}{default} }}", quoted(name), quoted(&words.join(" ")))
-}
-
-/// The schema of an object with these properties.
-#[doc(hidden)]
-pub fn object(properties: &[String], required: &[&str]) -> String {
-    let required = match required {
-        [] => String::new(),
-        names => {
-            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-            format!("  \"required\": [{}],\n", names.join(", "))
-        }
-    };
-    let properties = properties.join(",\n");
-    format!(
-        "{{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"type\": \"object\",\n  \
-         \"properties\": {{\n{properties}\n  }},\n{required}  \"additionalProperties\": false\n}}"
-    )
 }
 
 /// Declares the settings of a verifier, or an enumeration for one of them.
@@ -183,8 +148,12 @@ pub fn object(properties: &[String], required: &[&str]) -> String {
 /// }
 /// ```
 ///
-/// A field has a doc comment, which is its description in the schema; a type; a default, without which it is required unless
-/// it is an `Option`; and further members of its schema, or of the schema of its elements.
+/// A field consists of:
+///
+/// - a doc comment, which becomes the description in the schema
+/// - a type
+/// - after `=`, the default. A field without a default is required, unless its type is an `Option`
+/// - after `=>`, further members of its schema, and after `each` those of the schema of its elements
 #[macro_export]
 macro_rules! settings {
     (
@@ -267,8 +236,8 @@ macro_rules! syntax_settings {
             $(#[$meta])*
             struct $name {
                 $($fields)*
-                /// Whether templates and files in another language are judged like all other files. By default, a file
-                /// that does not parse for that reason is not applicable.
+                /// Whether templates and files in another language are checked like all other files. By default, such a file is
+                /// not applicable if it does not parse.
                 strict: bool = false,
             }
         }
@@ -289,15 +258,15 @@ pub fn defaults<S: for<'de> Deserialize<'de>>() -> S {
 }
 
 crate::settings! {
-    /// The level of a finding whose weight is a setting.
+    /// The level of findings as a setting.
     pub enum Severity {
-        /// The verdict is a failure.
+        /// The verdict is `fail`.
         Error = "error",
-        /// Shown as a warning.
+        /// The findings are warnings.
         Warning = "warning",
-        /// Shown as a note.
+        /// The findings are notes.
         Note = "note",
-        /// Not reported.
+        /// The findings are not reported.
         Ignore = "ignore",
     }
 }
@@ -323,43 +292,6 @@ macro_rules! __default {
     ($type:ty, $default:expr) => {
         Some($crate::DefaultFor::<$type>::value($default))
     };
-}
-
-/// A further member of a schema, with the comma before it.
-#[doc(hidden)]
-pub fn member(key: &str, value: &impl Member) -> String {
-    format!(", {}: {}", quoted(key), value.json())
-}
-
-/// What a further member of a schema can be.
-#[doc(hidden)]
-pub trait Member {
-    /// As JSON.
-    fn json(&self) -> String;
-}
-
-impl Member for &str {
-    fn json(&self) -> String {
-        quoted(self)
-    }
-}
-
-impl<const N: usize> Member for [&str; N] {
-    fn json(&self) -> String {
-        format!("[{}]", self.map(quoted).join(", "))
-    }
-}
-
-impl Member for bool {
-    fn json(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Member for i32 {
-    fn json(&self) -> String {
-        self.to_string()
-    }
 }
 
 #[cfg(test)]

@@ -2,21 +2,21 @@
 
 use crate::{File, Finding, Rule, Status, Verdict};
 
-/// The limit of findings. Most findings after the first are its consequences.
+/// The maximum number of findings. Most findings after the first are its consequences.
 const MOST: usize = 50;
 
 /// The rules that several syntax verifiers share.
 impl Rule {
     /// The file is not UTF-8; see [`File::utf8`].
-    pub const NOT_UTF_8: Self = Self::error("not-utf-8", "the file is not UTF-8").help("save the file as UTF-8");
+    pub const NOT_UTF_8: Self = Self::error("not-utf-8", "The file is not UTF-8.").help("Save the file as UTF-8.");
     /// The file is UTF-16; see [`File::utf8`].
-    pub const UTF_16: Self = Self::error("utf-16", "the file is UTF-16, not UTF-8").help("save the file as UTF-8");
+    pub const UTF_16: Self = Self::error("utf-16", "The file is UTF-16, not UTF-8.").help("Save the file as UTF-8.");
     /// The file was not checked; see [`File::too_deep`].
     pub const TOO_DEEP: Self =
-        Self::note("too-deep", "the nesting is deeper than the verifier supports; the file was not checked");
+        Self::note("too-deep", "The nesting is deeper than the verifier supports; the file was not checked.");
     /// The file was not checked; see [`File::too_long`].
     pub const TOO_LONG: Self =
-        Self::note("too-long", "the file has more tokens than the verifier supports; it was not checked");
+        Self::note("too-long", "The file has more tokens than the verifier supports; it was not checked.");
 }
 
 impl File {
@@ -43,7 +43,7 @@ impl File {
 
     /// Returns the abstention for a file with too many tokens for the parser, from this byte on.
     pub fn too_long(&self, at: usize, most: usize) -> Verdict {
-        let message = format!("the file has more than the {most} tokens that this verifier supports");
+        let message = format!("the file has more than {most} tokens, the limit of this verifier");
         self.beyond(Finding::note("too-long", message).at(self.place_of(at)))
     }
 

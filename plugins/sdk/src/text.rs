@@ -20,8 +20,8 @@ impl File {
             .hint("save the file as UTF-8"))
     }
 
-    /// Returns the text for a search, even if some bytes are not UTF-8: UTF-16 is decoded by its byte order mark, and in other
-    /// files U+FFFD replaces what is not UTF-8. `None` for a binary file, which contains a NUL.
+    /// Returns the text to search, even if some bytes are not UTF-8. UTF-16 with a byte order mark is decoded; in other files
+    /// U+FFFD replaces invalid bytes. `None` for a binary file, which contains a NUL.
     pub fn readable(&self) -> Option<Cow<'_, str>> {
         match &self.content {
             Content::Text(text) => Some(Cow::Borrowed(text)),
@@ -42,14 +42,14 @@ fn place_in_bytes(file: &File, offset: usize) -> Place {
     Place::file(&file.path).position(bounded(line), bounded(column))
 }
 
-/// The text of bytes that start with a byte order mark of UTF-16, without the mark; `None` where they have none, or
-/// are not UTF-16 after all.
+/// Decodes bytes that start with a byte order mark of UTF-16, without the mark. Returns `None` if there is no such mark or if
+/// the bytes are not valid UTF-16.
 pub fn from_utf16(bytes: &[u8]) -> Option<String> {
     let units = utf16_units(bytes).filter(|_| bytes.len().is_multiple_of(2))?;
     String::from_utf16(&units).ok()
 }
 
-/// What follows a byte order mark of UTF-16, in pairs of bytes.
+/// The UTF-16 units after a byte order mark of UTF-16.
 fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
     let unit: fn([u8; 2]) -> u16 = match bytes {
         [0xFF, 0xFE, ..] => u16::from_le_bytes,

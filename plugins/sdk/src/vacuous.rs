@@ -1,6 +1,6 @@
 //! Detects commands that always succeed, and compares a command with the one that a task names.
 
-/// Whether a command is the one that a task names, possibly through a shell.
+/// Returns whether a command is the one that a task names, possibly run by a shell.
 pub fn runs(argv: &[String], verify: &str) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     argv == words(verify) || script(argv).is_some_and(|script| words(script) == words(verify))
@@ -18,7 +18,7 @@ fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether a command succeeds whatever the work is: `true`, `echo …`, or a script that ends in one of them.
+/// Returns whether a command succeeds whatever the work is: `true`, `echo …`, or a script that ends with one of them.
 pub fn is_vacuous(argv: &[String]) -> bool {
     match script(argv) {
         Some(script) => is_vacuous_script(script),
@@ -33,12 +33,12 @@ pub fn is_vacuous_script(script: &str) -> bool {
     let strict = script.starts_with("set -") && script.split([';', '\n']).next().is_some_and(|set| set.contains('e'));
     let is_step = |step: &&str| !step.is_empty() && !step.starts_with('#');
     let steps: Vec<&str> = script.split([';', '\n']).map(str::trim).filter(is_step).collect();
-    // Whatever fails, the trap has the last word.
+    // The trap sets the exit code, whatever failed before.
     if steps.iter().any(|step| step.starts_with("trap ") && step.contains("exit 0") && step.ends_with("EXIT")) {
         return true;
     }
     let deciding = if strict { &steps[1..] } else { steps.last().map_or(&[][..], std::slice::from_ref) };
-    // `if npm test; then echo ok; fi` ends with 0 where no branch says otherwise.
+    // `if npm test; then echo ok; fi` exits with 0 unless a branch says otherwise.
     let says_otherwise = ["exit ", "false", "return "].iter().any(|word| script.contains(word));
     if steps.first().is_some_and(|step| step.starts_with("if ")) && steps.last() == Some(&"fi") && !says_otherwise {
         return true;
@@ -46,19 +46,19 @@ pub fn is_vacuous_script(script: &str) -> bool {
     let piped = !script.contains("pipefail");
     deciding.iter().all(|step| {
         let fallback = step.rsplit_once("||").is_some_and(|(_, last)| is_vacuous_line(last));
-        // The last command of a pipeline decides, and a command in the background decides nothing.
+        // The exit code is that of the last command of a pipeline. A command in the background does not count.
         let passed_on = step
             .rsplit_once('|')
             .filter(|_| piped && !fallback)
             .is_some_and(|(before, last)| !before.ends_with('|') && is_filter(last));
         let beside = step.ends_with('&') && !step.ends_with("&&");
-        // `npm test & true`: what follows the command in the background decides.
+        // `npm test & true`: the exit code is that of the command after the background command.
         let followed = step.rsplit_once(" & ").is_some_and(|(_, last)| is_vacuous_line(last));
         fallback || passed_on || beside || followed || step.split("&&").all(is_vacuous_line)
     })
 }
 
-/// Whether a command only passes on what it reads.
+/// Whether a command only passes its input on.
 fn is_filter(line: &str) -> bool {
     const FILTERS: &[&str] =
         &["tee", "cat", "head", "tail", "sort", "uniq", "wc", "sed", "awk", "tr", "cut", "less", "more", "ts", "nl"];
@@ -73,7 +73,7 @@ fn is_vacuous_command(words: &[&str]) -> bool {
     match words {
         [] => true,
         ["exit"] | ["exit", "0"] | ["!", "false"] => true,
-        // What only says which program there is.
+        // Commands that only look a program up.
         [_, "--version" | "--help" | "-V"] => true,
         // `CI=1 npm test`
         [set, rest @ ..] if set.contains('=') && !rest.is_empty() => is_vacuous_command(rest),

@@ -5,7 +5,7 @@ use crate::submission::{Task, TaskSource};
 use crate::{Category, Class, Content, Edit, File, Finding, Fix, Level, Metric, Place, Status, Submission, Verdict};
 
 impl Verdict {
-    /// The work is acceptable.
+    /// Returns `pass`: the work is acceptable.
     pub fn pass() -> Self {
         Self {
             status: Status::Pass,
@@ -18,7 +18,7 @@ impl Verdict {
         }
     }
 
-    /// The work is not acceptable, for these reasons.
+    /// Returns `fail`: the work is not acceptable, for these reasons.
     pub fn fail(summary: impl Into<String>, findings: Vec<Finding>) -> Self {
         Self { status: Status::Fail, summary: summary.into(), findings, ..Self::pass() }
     }
@@ -30,12 +30,12 @@ impl Verdict {
         Self { status: if wrong { Status::Fail } else { Status::Pass }, findings, ..Self::pass() }
     }
 
-    /// The verifier should check the input but cannot, for this reason.
+    /// Returns `abstain`: the verifier should check the input but cannot, for this reason.
     pub fn abstain(summary: impl Into<String>) -> Self {
         Self { status: Status::Abstain, summary: summary.into(), ..Self::pass() }
     }
 
-    /// The input does not concern this verifier, for this reason.
+    /// Returns `not-applicable`: the input does not concern this verifier, for this reason.
     pub fn not_applicable(summary: impl Into<String>) -> Self {
         Self { status: Status::NotApplicable, summary: summary.into(), ..Self::pass() }
     }
@@ -86,17 +86,17 @@ impl Finding {
         }
     }
 
-    /// Something that must not pass.
+    /// Returns a finding of level `error`: the work must not pass with it.
     pub fn error(code: &str, message: impl Into<String>) -> Self {
         Self::new(Level::Error, code, message)
     }
 
-    /// Something worth fixing.
+    /// Returns a finding of level `warning`: worth fixing.
     pub fn warning(code: &str, message: impl Into<String>) -> Self {
         Self::new(Level::Warning, code, message)
     }
 
-    /// Information.
+    /// Returns a finding of level `note`: information.
     pub fn note(code: &str, message: impl Into<String>) -> Self {
         Self::new(Level::Note, code, message)
     }
@@ -134,7 +134,7 @@ impl Finding {
 }
 
 impl Place {
-    /// A whole file.
+    /// Returns the place of a whole file.
     pub fn file(path: impl Into<String>) -> Self {
         Self { path: path.into(), line: None, column: None, end_line: None, end_column: None }
     }
@@ -146,7 +146,7 @@ impl Place {
         inside.then(|| Self::file(path))
     }
 
-    /// A line and a column, both from 1.
+    /// Sets the line and the column, both from 1.
     pub fn position(self, line: u32, column: u32) -> Self {
         Self { line: Some(line), column: Some(column), ..self }
     }
@@ -219,7 +219,7 @@ impl File {
         }
     }
 
-    /// The place of the byte at `offset`.
+    /// Returns the place of the byte at `offset`.
     pub fn place_of(&self, offset: usize) -> Place {
         match self.text() {
             Some(text) => {
@@ -232,7 +232,7 @@ impl File {
 }
 
 impl Class {
-    /// Its word in reports.
+    /// Returns its name in reports.
     pub fn as_str(&self) -> &str {
         match self {
             Self::ExecutionFailure => "execution-failure",

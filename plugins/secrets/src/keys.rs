@@ -9,32 +9,26 @@ mod xml;
 use std::ops::Range;
 
 /// The marks of all formats: a text without any of them contains no key that is found here.
-pub(crate) const MARKS: &[&str] = &[
-    "PRIVATE",
-    "BEGIN",
-    "LS0tLS1CRUdJTi",
-    "PuTTY-User-Key-File",
-    "kty",
-    "RSAKeyValue",
-    "DSAKeyValue",
-    "privateExponent:",
-    "priv:",
-    "2d2d",
-    "2D2D",
-    "2d 2d",
-    "2D 2D",
-    "0x2d",
-    "0x2D",
-    "\\x2d",
-    "\\x2D",
-    "3082",
-    "30 82",
-    "30:82",
-    "0x30",
-    "x30\\x82",
-    "30770201",
-    "30818702",
-];
+pub(crate) const MARKS: &[&str] = &{
+    const OTHERS: [&str; 9] = [
+        "PRIVATE",
+        "BEGIN",
+        "LS0tLS1CRUdJTi",
+        "PuTTY-User-Key-File",
+        "kty",
+        "RSAKeyValue",
+        "DSAKeyValue",
+        "privateExponent:",
+        "priv:",
+    ];
+    let mut marks = [""; OTHERS.len() + hex::STARTS.len()];
+    let mut at = 0;
+    while at < marks.len() {
+        marks[at] = if at < OTHERS.len() { OTHERS[at] } else { hex::STARTS[at - OTHERS.len()] };
+        at += 1;
+    }
+    marks
+};
 
 /// Where keys are, in the order of the text.
 pub(crate) fn find(text: &str) -> Vec<Range<usize>> {

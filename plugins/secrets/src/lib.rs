@@ -58,6 +58,7 @@ impl FileVerifier for Secrets {
 }
 
 gatehost_sdk::export_file_verifier!(Secrets);
+gatehost_sdk::use_arena!();
 
 fn judge(file: &File, settings: &Settings) -> Verdict {
     if let Some(unknown) = settings.skip.iter().find(|code| !SHAPES.iter().any(|shape| shape.code == code.as_str())) {

@@ -1,4 +1,4 @@
-//! What stands between `[[` and `]]`.
+//! Conditions: `[[ … ]]`.
 
 use crate::Stop;
 use crate::commands::Token;

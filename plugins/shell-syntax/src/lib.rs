@@ -22,12 +22,12 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("unexpected-token", "a command, a word or a keyword is missing or unexpected"),
-    Rule::error("unexpected-end", "the file ends within a command"),
-    Rule::error("unclosed-string", "a quote or a backtick is not closed"),
-    Rule::error("unclosed-expansion", "a bracket of an expansion is not closed"),
-    Rule::error("bad-name", "a variable or a function has a name that POSIX does not allow"),
-    Rule::error("syntax", "a conditional or a loop is incomplete"),
+    Rule::error("unexpected-token", "A command, a word or a keyword is missing or unexpected."),
+    Rule::error("unexpected-end", "The file ends within a command."),
+    Rule::error("unclosed-string", "A quote or a backtick is not closed."),
+    Rule::error("unclosed-expansion", "A bracket of an expansion is not closed."),
+    Rule::error("bad-name", "A variable or a function has a name that POSIX does not allow."),
+    Rule::error("syntax", "A conditional or a loop is incomplete."),
     Rule::TOO_DEEP,
     Rule::NOT_UTF_8,
     Rule::UTF_16,

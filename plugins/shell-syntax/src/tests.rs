@@ -1,4 +1,4 @@
-//! As `bash -n` of version 5.2 and `dash -n` say.
+//! The expectations are those of `bash -n` (5.2) and `dash -n`.
 
 use super::*;
 use gatehost_sdk::Status;

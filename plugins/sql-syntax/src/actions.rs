@@ -1,5 +1,5 @@
-//! What PostgreSQL refuses in the actions of its grammar and not by the grammar: options of roles, ways to partition,
-//! properties that exclude each other.
+//! Errors that PostgreSQL reports in the actions of its grammar, not by the grammar itself: options of roles, partition
+//! strategies, properties that exclude each other.
 
 use crate::words::{Word, words};
 

@@ -1,6 +1,6 @@
-//! Recognises dialects that no parser here reads, by words that no other dialect has.
+//! Recognises dialects without a parser here, by words that no other dialect has.
 //!
-//! Only a file that neither PostgreSQL nor SQLite accepts is looked at. A word in a string, a quoted name or a comment does
+//! Only files that neither PostgreSQL nor SQLite accepts are searched. A word in a string, a quoted name or a comment does
 //! not count, so that a broken file is not excused for what it mentions.
 
 /// Dialects, and the words that tell each: `'` stands for a string, `` ` `` for a name in backticks, `#` for a number.

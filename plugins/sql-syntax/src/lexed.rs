@@ -1,4 +1,4 @@
-//! A look at the text that every dialect shares: strings, quoted names, comments, brackets, and where statements end.
+//! Scans what all dialects have in common: strings, quoted names, comments, brackets, and the ends of statements.
 
 use crate::psql;
 

@@ -24,8 +24,8 @@ const MOST_NESTING: usize = 200;
 
 gatehost_sdk::syntax_settings! {
     struct Settings {
-        /// The dialect of the files. With `auto`, a file passes if PostgreSQL or SQLite accepts it, and fails only for
-        /// errors in every dialect.
+        /// The dialect of the files. With `auto`, a file passes if PostgreSQL or SQLite accepts it, and fails only if it is
+        /// invalid in every dialect.
         dialect: Dialect = Dialect::Auto,
         /// The version of PostgreSQL.
         version: Version = Version::Eighteen,
@@ -50,11 +50,11 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "a statement is not valid in the dialect"),
-    Rule::error("unbalanced-bracket", "a bracket is not closed, or has no opening bracket"),
-    Rule::error("unclosed-string", "a string or a quoted name is not closed"),
-    Rule::error("unclosed-comment", "a comment is not closed"),
-    Rule::error("unexpected-end", "the file ends within a statement"),
+    Rule::error("syntax", "A statement is not valid in the dialect."),
+    Rule::error("unbalanced-bracket", "A bracket is not closed, or has no opening bracket."),
+    Rule::error("unclosed-string", "A string or a quoted name is not closed."),
+    Rule::error("unclosed-comment", "A comment is not closed."),
+    Rule::error("unexpected-end", "The file ends within a statement."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
@@ -109,10 +109,10 @@ fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
 fn verdict(file: &File, answer: Outcome, dialect: &str, strict: bool) -> Verdict {
     match answer {
         Outcome::Template(reason) if !strict => Verdict::not_applicable(reason),
-        Outcome::Template(why) => Verdict::abstain(format!("cannot be judged as {dialect}: {why}")),
+        Outcome::Template(why) => Verdict::abstain(format!("the file cannot be checked as {dialect}: {why}")),
         Outcome::Valid => Verdict::pass(),
         Outcome::Invalid(faults) => findings(file, faults),
-        Outcome::Unknown(why) => Verdict::abstain(format!("cannot be judged as {dialect}: {why}")),
+        Outcome::Unknown(why) => Verdict::abstain(format!("the file cannot be checked as {dialect}: {why}")),
     }
 }
 

@@ -1,9 +1,8 @@
-//! What PostgreSQL 18 has and the grammar of 17 has not, as 17 writes it.
+//! Rewrites the syntax that PostgreSQL 18 added to syntax of 17.
 //!
-//! The parser's tables are those of 17. Between the two grammars lie a dozen additions, each of which stands where 17 has
-//! something else that the grammar takes in the same place: `VIRTUAL` where it has `STORED`, `ENFORCED` where it has
-//! `DEFERRABLE`. So a statement that 17 refuses is written anew with those in their place, and read once more. Only the
-//! grammar counts: nothing is ever run.
+//! The parser has the tables of 17. The grammar of 18 has about a dozen additions, and for each there is syntax of 17 that is
+//! allowed in the same place: `STORED` for `VIRTUAL`, `DEFERRABLE` for `ENFORCED`. If 17 refuses a statement, its additions are
+//! replaced and it is parsed once more. The meaning does not matter, because nothing is ever run.
 
 use crate::words::{Word, words};
 

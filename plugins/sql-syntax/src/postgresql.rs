@@ -1,4 +1,4 @@
-//! PostgreSQL, statement by statement.
+//! Checks PostgreSQL, statement by statement.
 
 use crate::lexed::{Fault, Lexed, Statement, lexed};
 use crate::words::{Word, words};
@@ -22,7 +22,7 @@ const BATCH: usize = 1_000;
 /// The outcome as PostgreSQL, with at least this many faults if there are so many.
 pub(crate) fn answer(text: &str, version: Version, most: usize) -> Outcome {
     if text.len() > MOST_BYTES {
-        return Outcome::Unknown("larger than 2 MiB".to_owned());
+        return Outcome::Unknown("the file is larger than 2 MiB".to_owned());
     }
     let Lexed { statements, faults, unknown_command } = lexed(text);
     if let Some(at) = unknown_command {

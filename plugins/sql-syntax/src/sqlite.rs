@@ -1,4 +1,4 @@
-//! SQLite, by a parser that reads the whole text.
+//! Checks SQLite, with a parser that reads the whole text.
 
 use crate::lexed::{Fault, lexed};
 use crate::{MOST_NESTING, Outcome};

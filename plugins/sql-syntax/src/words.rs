@@ -1,4 +1,4 @@
-//! The words and marks of a statement, for what is looked at beside the grammar.
+//! The words and marks of a statement, for checks besides the grammar.
 
 /// A word or a mark of a statement.
 #[derive(Clone, Copy)]

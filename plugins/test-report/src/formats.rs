@@ -1,5 +1,5 @@
-//! The formats of reports. Each reads a whole output, in which other things may stand, and says `None` where there is
-//! nothing that it knows. Where an output has several reports of one format, they are one report with all that is in them.
+//! The formats of reports. Each reader gets a whole output, which may contain other text, and returns `None` if the output
+//! has no report in its format. Several reports of one format are merged into one.
 
 mod cargo;
 mod ctest;

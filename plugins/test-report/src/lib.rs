@@ -1,9 +1,8 @@
-//! `test-report`: the tests that a command runs pass, by its exit code and by its report.
+//! `test-report`: the tests that a command runs pass, according to its exit code and its report.
 //!
 //! Both must agree: exit code 0 with a failed test is a failure, and so is another exit code with a report of passes. The report
 //! is the command's output, so it is always of this run. If the output contains several reports, a failure in any of them
-//! counts, and so do a broken report, a truncated output, and a line about a failure that no report accounts for
-//! (`unaccounted.rs`).
+//! counts, and so do a broken report, a truncated output, and a line about a failure that is in no report (`unaccounted.rs`).
 
 mod formats;
 mod report;
@@ -30,7 +29,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": "auto"
     },
     "min_tests": {
-      "description": "The least number of tests that must run. Skipped tests do not count.",
+      "description": "The minimum number of tests that must run. Skipped tests do not count.",
       "type": "integer",
       "minimum": 1,
       "maximum": 1000000,
@@ -61,7 +60,7 @@ impl SubmissionVerifier for TestReport {
     const ABOUT: About = About::new(
         "test-report",
         env!("CARGO_PKG_VERSION"),
-        "The tests that a command runs pass, by its exit code and by its report.",
+        "The tests that a command runs pass, according to its exit code and its report.",
     )
     .settings_schema(SETTINGS_SCHEMA)
     .rules(RULES);
@@ -80,7 +79,7 @@ const RULES: &[Rule] = &[
     Rule::error("timed-out", "The command timed out.").help("Make the command faster, or raise its `timeout`."),
     Rule::error("would-change", "The command is a fixer and would change this file."),
     Rule::error("contradiction", "The command exited with code 0 although tests failed.")
-        .help("Make the command exit with another code when a test fails."),
+        .help("Make the command exit with a nonzero code when a test fails."),
     Rule::error("too-few-tests", "Fewer tests ran than `min_tests`."),
     Rule::error("broken-report", "The report is unreliable: tests are missing, or it contradicts itself."),
     Rule::error("report-cut", "The command printed more than `gate` keeps. The rest may contain a failure.")
@@ -119,7 +118,7 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
             let message = format!("`{}` exited with code 0 although tests failed", command::line(output));
             findings.push(
                 Finding::error("contradiction", message)
-                    .hint("make the command exit with another code when a test fails"),
+                    .hint("make the command exit with a nonzero code when a test fails"),
             );
         }
         None => {}
@@ -140,10 +139,10 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
 /// A line that says that something failed, in an output whose reports say that nothing did.
 fn unaccounted(text: &str) -> Option<Finding> {
     let shown: String = unaccounted::line(text)?.trim().chars().take(80).collect();
-    let message = format!("the output contains `{shown}`, which no report accounts for");
+    let message = format!("the output contains `{shown}`, but no report contains this failure");
     Some(
         Finding::error("broken-report", message)
-            .hint("make the command exit with another code when something fails, or print less"),
+            .hint("make the command exit with a nonzero code when something fails, or print less"),
     )
 }
 

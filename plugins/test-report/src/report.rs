@@ -1,4 +1,4 @@
-//! What a report says, whatever its format, and what several reports of one run say together.
+//! The content of a report of any format, and how several reports of one run are merged.
 
 use gatehost_sdk::Place;
 

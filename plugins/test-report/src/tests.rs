@@ -1,4 +1,4 @@
-//! Reports as the programs really print them (`recorded/`), and what must not pass for one.
+//! Reports as the test runners print them (`recorded/`), and outputs that must not count as one.
 
 use super::*;
 use gatehost_sdk::commands::{Captured, Ending};

@@ -1,5 +1,5 @@
-//! Finds a line about a failure that no report accounts for: of a runner without a reader here, of a build that broke before
-//! its tests began, or of a command whose exit code was swallowed.
+//! Finds a line about a failure that is in no report: from a runner whose format is unknown, from a build that broke before its
+//! tests began, or from a command whose exit code was lost.
 //!
 //! Only outputs with exit code 0 whose reports contain no failure are searched. Only the words of runners and build tools
 //! count, at the places where they print them; what tests log in sentences does not. Three kinds of lines are left alone,

@@ -1,4 +1,4 @@
-//! The grammar, event by event, and each key and value by itself.
+//! Checks the grammar event by event, and each key and value.
 
 use crate::older::Older;
 use crate::{MOST_FINDINGS, MOST_NESTING, Problem, Version};
@@ -71,12 +71,11 @@ impl EventReceiver for Values<'_> {
         let raw = toml_parser::Raw::new_unchecked(raw.as_str(), encoding, span);
         let mut decoded = Cow::Borrowed("");
         let kind = raw.decode_scalar(&mut decoded, errors);
-        // `0x` is a radix without a number. How large a number may be is for its reader to say.
-        if let ScalarKind::Integer(radix) = kind {
-            let digits = decoded.trim_start_matches(['+', '-']);
-            if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix.value())) {
-                errors.report_error(ParseError::new("a number must consist of digits").with_unexpected(span));
-            }
+        // How large a number may be is for its reader to say.
+        if let ScalarKind::Integer(radix) = kind
+            && !crate::are_digits(&decoded, radix.value())
+        {
+            errors.report_error(ParseError::new("a number must consist of digits").with_unexpected(span));
         }
         if let Some(older) = &mut self.older {
             older.scalar(raw.as_str(), encoding, kind, span, errors);

@@ -1,14 +1,15 @@
 //! `toml-syntax`: every matching file is a TOML document.
 //!
-//! The parser is that of the `toml` crate (TOML 1.1). It reads a text twice: `events.rs` checks the grammar and every value,
-//! continues after an error, and knows what TOML 1.1 added; then the document is built, which finds duplicate keys.
+//! The parser is that of the `toml` crate (TOML 1.1). First the document is built, which is all that a valid file needs. If that
+//! fails, or for TOML 1.0, `events.rs` reads the text again: it checks the grammar and every value, continues after an error,
+//! and knows what TOML 1.1 added.
 
 mod events;
 mod older;
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 /// The limit of findings.
 const MOST_FINDINGS: usize = 50;
@@ -33,9 +34,9 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not TOML"),
-    Rule::error("duplicate-key", "a key or a table is defined twice"),
-    Rule::error("toml-1-0", "the syntax was added in TOML 1.1"),
+    Rule::error("syntax", "The file is not valid TOML."),
+    Rule::error("duplicate-key", "A key or a table is defined twice."),
+    Rule::error("toml-1-0", "The syntax was added in TOML 1.1."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
@@ -80,9 +81,18 @@ fn judge(file: &File, text: &str, version: Version) -> Verdict {
     if text.len() > MOST_BYTES {
         return Verdict::abstain("the file is larger than 4 MiB, the limit of this verifier");
     }
+    let document = DeTable::parse(text);
+    if version == Version::V1_1
+        && let Ok(table) = &document
+        && table.get_ref().values().all(|value| has_digits(value.get_ref()))
+    {
+        return Verdict::pass();
+    }
     let mut problems = events::problems(text, version);
-    if problems.iter().all(|problem| problem.code != "syntax") {
-        problems.extend(document_problem(text));
+    if let Err(error) = &document
+        && problems.iter().all(|problem| problem.code != "syntax")
+    {
+        problems.push(document_problem(error));
     }
     problems.sort_by_key(|problem| problem.at);
     // What is said twice of one place is said once.
@@ -106,15 +116,30 @@ struct Problem {
     at: usize,
 }
 
+/// Returns whether every integer in a value has digits of its radix. The document does not check that.
+fn has_digits(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Integer(integer) => are_digits(integer.as_str(), integer.radix()),
+        DeValue::Array(values) => values.iter().all(|value| has_digits(value.get_ref())),
+        DeValue::Table(table) => table.values().all(|value| has_digits(value.get_ref())),
+        _ => true,
+    }
+}
+
+/// Returns whether a number has digits, and only digits of its radix. `0x` is a radix without a number.
+fn are_digits(number: &str, radix: u32) -> bool {
+    let digits = number.trim_start_matches(['+', '-']);
+    !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix))
+}
+
 /// What only the whole document shows.
-fn document_problem(text: &str) -> Option<Problem> {
-    let error = DeTable::parse(text).err()?;
+fn document_problem(error: &toml::de::Error) -> Problem {
     let code = match error.message() {
         deep if deep.contains("recurs") => "too-deep",
         twice if twice.contains("duplicate") || twice.contains("extend") => "duplicate-key",
         _ => "syntax",
     };
-    Some(Problem { code, message: error.message().to_owned(), at: error.span().map_or(0, |span| span.start) })
+    Problem { code, message: error.message().to_owned(), at: error.span().map_or(0, |span| span.start) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What TOML 1.1 has and 1.0 had not.
+//! Reports the syntax that TOML 1.1 added to 1.0.
 
 use toml_parser::decoder::{Encoding, ScalarKind};
 use toml_parser::{ErrorSink, ParseError, Span};

@@ -99,3 +99,92 @@ fn a_template_is_not_applicable() {
         assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
     }
 }
+
+/// A document that can be built, with digits in every number, has no problem that reading it event by event would find.
+#[test]
+fn a_document_that_is_built_is_read_without_a_problem() {
+    let parts = [
+        "a",
+        "b.c",
+        "\"d e\"",
+        "'f'",
+        " = ",
+        "=",
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        ",",
+        "\n",
+        "\r\n",
+        "\r",
+        " ",
+        "\t",
+        "#",
+        "# c\n",
+        "1",
+        "01",
+        "0x",
+        "0x1F",
+        "0o8",
+        "0b2",
+        "-",
+        "+1",
+        "1_0",
+        "_",
+        "1.",
+        "1.5",
+        ".5",
+        "1e",
+        "1e6",
+        "inf",
+        "-nan",
+        "true",
+        "tru",
+        "1979-05-27",
+        "07:32",
+        "07:32:00",
+        "1979-05-27T07:32:00Z",
+        "2026-02-30",
+        "\"",
+        "\"\"\"",
+        "'",
+        "\'\'\'",
+        "\\e",
+        "\\x41",
+        "\\q",
+        "\u{0}",
+        "\u{7f}",
+        "\u{FEFF}",
+        "ö",
+    ];
+    // A fixed sequence: a failure is the same for everybody.
+    let mut state: u64 = 1;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut built = 0;
+    for _ in 0..200_000 {
+        let text: String = if next(2) == 0 {
+            (0..next(8)).map(|_| parts[next(parts.len())]).collect()
+        } else {
+            // Nearer to a document.
+            let line = |next: &mut dyn FnMut(usize) -> usize| {
+                [parts[next(4)], " = ", parts[next(parts.len())], parts[next(parts.len())], "\n"].concat()
+            };
+            [line(&mut next), line(&mut next)].concat()
+        };
+        let Ok(table) = DeTable::parse(&text) else { continue };
+        if !table.get_ref().values().all(|value| has_digits(value.get_ref())) {
+            continue;
+        }
+        built += 1;
+        let problems: Vec<String> =
+            events::problems(&text, Version::V1_1).into_iter().map(|problem| problem.message).collect();
+        assert!(problems.is_empty(), "{text:?}: {problems:?}");
+    }
+    assert!(built > 5_000, "{built}");
+}

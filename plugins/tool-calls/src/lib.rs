@@ -25,7 +25,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": []
     },
     "required": {
-      "description": "The names of tools of which at least one call must have succeeded.",
+      "description": "The names of tools that must each have at least one successful call.",
       "type": "array",
       "items": { "type": "string", "minLength": 1 },
       "default": []
@@ -94,7 +94,7 @@ fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
         })
         .collect();
     if judged.is_empty() && settings.required.is_empty() {
-        return Verdict::abstain(format!("none of the {} tool calls is a call of a checked tool", calls.len()));
+        return Verdict::abstain("the submission has no call of a tool that this check covers");
     }
     let mut failed = 0;
     let mut findings = Vec::new();

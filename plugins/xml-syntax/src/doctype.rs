@@ -1,5 +1,5 @@
-//! `<!DOCTYPE …>` and the declarations of an internal subset, in which parameter entities may stand between
-//! declarations and not within.
+//! `<!DOCTYPE …>` and the declarations of an internal subset. Parameter entities are allowed between declarations, but not
+//! within one.
 
 use crate::Problem;
 use crate::document::Document;

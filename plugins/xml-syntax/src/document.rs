@@ -1,4 +1,4 @@
-//! The document: its declaration, its one element and all that is in it.
+//! The document: its declaration, its root element, and the content of the element.
 
 use crate::attributes::Prefixes;
 use crate::entities::Entities;
@@ -200,7 +200,7 @@ impl<'a> Document<'a> {
             return Ok(());
         }
         let line = self.cursor.text[..start].matches('\n').count() + 1;
-        let found = problem(format!("expected `</{expected}>` for the element of line {line}, found `</{name}>`"));
+        let found = problem(format!("expected `</{expected}>` for the element on line {line}, found `</{name}>`"));
         // Where an outer element is meant, what is open in it was forgotten; otherwise nothing more can be said.
         match self.open.iter().rposition(|&(open, _)| open == name) {
             Some(outer) if self.found.len() < MOST_FINDINGS => {

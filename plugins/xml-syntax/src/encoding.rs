@@ -1,4 +1,4 @@
-//! From bytes to text, by the byte order mark or by what the XML declaration says.
+//! Decodes bytes by the byte order mark or by the encoding in the XML declaration.
 
 use gatehost_sdk::text::from_utf16;
 use gatehost_sdk::{File, Finding, Place};

@@ -22,7 +22,7 @@ const MOST_FINDINGS: usize = 50;
 
 gatehost_sdk::syntax_settings! {
     struct Settings {
-        /// The level of a prefix that no `xmlns:` declares. XML allows it; readers that know namespaces do not.
+        /// The level of a prefix that no `xmlns:` declares. XML allows it; parsers that support namespaces do not.
         unbound_prefixes: Severity = Severity::Warning,
     }
 }
@@ -37,25 +37,25 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not well-formed XML"),
-    Rule::error("empty", "the file has no element"),
-    Rule::error("mismatched-tag", "an end tag does not match the open element"),
-    Rule::error("unclosed-element", "an element is not closed"),
-    Rule::error("second-root", "an element follows the root element"),
-    Rule::error("duplicate-attribute", "an attribute occurs twice"),
-    Rule::error("unclosed-value", "a value in quotes is not closed"),
-    Rule::error("bare-ampersand", "`&` does not start a reference").help("write `&amp;`"),
-    Rule::error("bare-less-than", "`<` does not start a tag").help("write `&lt;`"),
-    Rule::error("unknown-entity", "a reference names an entity that is not declared"),
-    Rule::error("entity-loop", "an entity refers to itself"),
-    Rule::error("bad-character", "a character is not allowed in XML"),
-    Rule::error("unclosed-comment", "a comment is not closed"),
-    Rule::error("unclosed-cdata", "a CDATA section is not closed"),
-    Rule::error("unclosed-instruction", "a processing instruction is not closed"),
-    Rule::error("misplaced-declaration", "an XML declaration is not at the start of the file"),
-    Rule::error("wrong-encoding", "the file is not in the encoding that it declares"),
-    Rule::warning("unbound-prefix", "no `xmlns:` declares a prefix").help("declare the prefix"),
-    Rule::error("unexpected-end", "the file ends within a tag or a declaration"),
+    Rule::error("syntax", "The file is not well-formed XML."),
+    Rule::error("empty", "The file has no element."),
+    Rule::error("mismatched-tag", "An end tag does not match the open element."),
+    Rule::error("unclosed-element", "An element is not closed."),
+    Rule::error("second-root", "An element follows the root element."),
+    Rule::error("duplicate-attribute", "An attribute occurs twice."),
+    Rule::error("unclosed-value", "A value in quotes is not closed."),
+    Rule::error("bare-ampersand", "`&` does not start a reference.").help("Write `&amp;`."),
+    Rule::error("bare-less-than", "`<` does not start a tag.").help("Write `&lt;`."),
+    Rule::error("unknown-entity", "A reference names an entity that is not declared."),
+    Rule::error("entity-loop", "An entity refers to itself."),
+    Rule::error("bad-character", "A character is not allowed in XML."),
+    Rule::error("unclosed-comment", "A comment is not closed."),
+    Rule::error("unclosed-cdata", "A CDATA section is not closed."),
+    Rule::error("unclosed-instruction", "A processing instruction is not closed."),
+    Rule::error("misplaced-declaration", "An XML declaration is not at the start of the file."),
+    Rule::error("wrong-encoding", "The file is not in the encoding that it declares."),
+    Rule::warning("unbound-prefix", "No `xmlns:` declares a prefix.").help("Declare the prefix."),
+    Rule::error("unexpected-end", "The file ends within a tag or a declaration."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];

@@ -1,4 +1,4 @@
-//! What documents and declarations are made of: a place in the text, names, quoted values, references.
+//! The parts of documents and declarations: a position in the text, names, quoted values, references.
 
 use crate::Problem;
 

@@ -1,12 +1,12 @@
-//! Strings in quotes whose further lines are not indented, which YAML 1.2 refuses and libyaml accepts:
+//! Quoted strings with continued lines that are not indented. YAML 1.2 forbids them, and libyaml accepts them:
 //!
 //! ```yaml
 //! message: "one line
 //! and another"
 //! ```
 //!
-//! Spaces at the start of such a line are no part of the value. So where the parser stops at one, the line is indented
-//! and the text is read again.
+//! Spaces at the start of such a line are not part of the value. So if the parser stops at one, the line is indented and the
+//! text is parsed again.
 
 use crate::Problem;
 

@@ -21,7 +21,7 @@ gatehost_sdk::syntax_settings! {
         /// The level of `: value` without a key. YAML 1.2 allows it; libyaml refuses it.
         empty_keys: Severity = Severity::Error,
         /// The level of an entry of `[…]` or `{…}` that starts a line and is not indented further than the block around
-        /// it. YAML refuses it; libyaml accepts it.
+        /// it. YAML forbids it; libyaml accepts it.
         flow_indentation: Severity = Severity::Error,
     }
 }
@@ -36,23 +36,24 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not YAML"),
-    Rule::error("indentation", "the indentation of a line is invalid"),
-    Rule::error("tab", "a tab is used where YAML allows only spaces").help("indent with spaces"),
-    Rule::error("expected-key", "a line of a mapping has no key"),
-    Rule::error("unexpected-colon", "a colon starts a value where no value is allowed").help("put the value in quotes"),
-    Rule::error("unexpected-character", "no value can start with this character").help("put the value in quotes"),
-    Rule::error("unclosed-string", "a string in quotes is not closed"),
-    Rule::error("unclosed-bracket", "a bracket is not closed"),
-    Rule::error("unexpected-bracket", "a closing bracket has no opening bracket"),
-    Rule::error("unexpected-end", "the file ends within a collection"),
-    Rule::error("bad-escape", "a string has an escape that YAML does not allow"),
-    Rule::error("control-character", "a control character is not allowed"),
-    Rule::error("unknown-anchor", "an alias refers to an anchor that is not defined before it"),
-    Rule::error("unknown-tag-handle", "a tag's handle is not declared"),
-    Rule::warning("duplicate-key", "a key occurs twice in one mapping"),
-    Rule::error("empty-key", "a value has no key"),
-    Rule::error("too-deep", "the nesting is deeper than 1,000 levels, the limit of libyaml"),
+    Rule::error("syntax", "The file is not valid YAML."),
+    Rule::error("indentation", "The indentation of a line is invalid."),
+    Rule::error("tab", "A tab is used where YAML allows only spaces.").help("Indent with spaces."),
+    Rule::error("expected-key", "A line of a mapping has no key."),
+    Rule::error("unexpected-colon", "A colon starts a value where no value is allowed.")
+        .help("Put the value in quotes."),
+    Rule::error("unexpected-character", "No value can start with this character.").help("Put the value in quotes."),
+    Rule::error("unclosed-string", "A string in quotes is not closed."),
+    Rule::error("unclosed-bracket", "A bracket is not closed."),
+    Rule::error("unexpected-bracket", "A closing bracket has no opening bracket."),
+    Rule::error("unexpected-end", "The file ends within a collection."),
+    Rule::error("bad-escape", "A string has an escape that YAML does not allow."),
+    Rule::error("control-character", "A control character is not allowed."),
+    Rule::error("unknown-anchor", "An alias refers to an anchor that is not defined before it."),
+    Rule::error("unknown-tag-handle", "A tag's handle is not declared."),
+    Rule::warning("duplicate-key", "A key occurs twice in one mapping."),
+    Rule::error("empty-key", "A value has no key."),
+    Rule::error("too-deep", "The nesting is deeper than 1,000 levels, the limit of libyaml."),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];

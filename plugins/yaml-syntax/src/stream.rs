@@ -1,5 +1,5 @@
-//! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice, tabs
-//! before a block, and entries of flow collections that are not indented.
+//! Reads a stream of documents, and checks what the parser does not: missing and duplicate keys, tabs before a block, and
+//! entries of flow collections that are not indented.
 
 use crate::{Problem, Settings, kind};
 use gatehost_sdk::Level;

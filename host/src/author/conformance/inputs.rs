@@ -46,7 +46,7 @@ fn odd_files(files: &[FileInput]) -> Vec<(String, CaseInput)> {
     odd.push(("an executable file".to_owned(), CaseInput::Files(vec![run])));
     let link = FileInput { link_target: Some("elsewhere".to_owned()), ..FileInput::new(path, Vec::new()) };
     let broken = FileInput { missing: true, ..link.clone() };
-    odd.push(("a dangling symlink".to_owned(), CaseInput::Files(vec![broken])));
+    odd.push(("a broken symlink".to_owned(), CaseInput::Files(vec![broken])));
     let link = FileInput { content: content.clone(), ..link };
     odd.push(("a symlink to a file".to_owned(), CaseInput::Files(vec![link])));
     odd

@@ -1,4 +1,4 @@
-//! The marks of templates: `{{ … }}` (Jinja, Go, Mustache, cookiecutter), `{% … %}` (Jinja, Liquid), `<% … %>` (ERB, EJS).
+//! Template syntax: `{{ … }}` (Jinja, Go, Mustache, cookiecutter), `{% … %}` (Jinja, Liquid), `<% … %>` (ERB, EJS).
 
 /// One mark, from its first byte to the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,10 +35,10 @@ impl Kind {
     }
 }
 
-/// How long a mark can be: a call with many arguments, not a program between two braces.
+/// The maximum length of a mark in bytes: enough for a call with many arguments, but not for a program between two braces.
 const LONGEST: usize = 2_000;
 
-/// The marks of a text, in its order.
+/// The marks of a text, in order.
 pub(super) fn of(text: &str) -> impl Iterator<Item = Mark> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -97,8 +97,8 @@ impl Mark {
         }
     }
 
-    /// Whether a mark is no syntax of a language with braces: one name with dots, what is done to it, and nothing that
-    /// an object or a block of statements has.
+    /// Whether a mark cannot be valid syntax in a language with braces: it has one dotted name, perhaps with filters or arguments,
+    /// and nothing that only an object or a block of statements has.
     pub(super) fn is_unmistakable(&self, text: &str) -> bool {
         if self.kind != Kind::Value {
             return true;
@@ -119,7 +119,7 @@ impl Mark {
     }
 }
 
-/// Whether a mark stands in place of a line, an item or a value of YAML, and not in the text of a block (`|`, `>`).
+/// Whether a mark replaces a line, an item or a value in YAML, and is not in the text of a block scalar (`|`, `>`).
 pub(super) fn is_in_place(text: &str, line: usize, at: usize) -> bool {
     let before = text[line..at].trim_start();
     let item = before.trim_start_matches("- ").trim_start();
@@ -127,8 +127,7 @@ pub(super) fn is_in_place(text: &str, line: usize, at: usize) -> bool {
     (item.is_empty() || is_value) && !is_in_block(text, line)
 }
 
-/// Whether a line is of a block scalar: an earlier line that is indented less, with nothing of its depth between, ends
-/// in `|` or `>`.
+/// Whether a line belongs to a block scalar: one of the lines that it is nested in ends in `|` or `>`.
 fn is_in_block(text: &str, line: usize) -> bool {
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let mut depth = indentation(&text[line..]);

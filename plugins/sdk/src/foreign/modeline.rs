@@ -42,7 +42,7 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
-/// Languages that a modeline can name and no extension of another means.
+/// Languages that a modeline can name, none of which shares its extension with another language.
 const LANGUAGES: &[&str] = &[
     "awk",
     "bash",
@@ -94,7 +94,7 @@ const LANGUAGES: &[&str] = &[
     "zsh",
 ];
 
-/// The interpreter that the first line names, in lower case and without its version; `None` for one that is not known.
+/// The interpreter that the first line names, in lower case and without its version; `None` if it is unknown.
 pub(super) fn interpreter(text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let line = text.strip_prefix("#!")?.lines().next()?;
@@ -107,7 +107,7 @@ pub(super) fn interpreter(text: &str) -> Option<String> {
     INTERPRETERS.contains(&&*name).then_some(name)
 }
 
-/// The language that a modeline names, in lower case, and its line; `None` for one that is not known.
+/// The language that a modeline names, in lower case, and the line of the modeline; `None` if it is unknown.
 pub(super) fn language(text: &str) -> Option<(usize, String)> {
     let count = text.lines().count();
     // Vim reads the first and the last five lines, Emacs the first, or the second after an interpreter.

@@ -9,7 +9,7 @@ const ENOUGH: usize = 128;
 /// How many bytes of a number `openssl` must have printed.
 const PRINTED: usize = 16;
 /// The first bytes of a key, in the spellings of bytes.
-const STARTS: &[&str] = &[
+pub(super) const STARTS: &[&str] = &[
     "2d2d2d2d2d42",
     "2D2D2D2D2D42",
     "2d2d 2d2d 2d42",

@@ -1,4 +1,4 @@
-//! XML as JUnit writes it, and most runners can.
+//! JUnit's XML, which most test runners can write.
 
 use crate::report::{FailedTest, Report};
 use gatehost_sdk::command;

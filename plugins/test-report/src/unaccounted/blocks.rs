@@ -1,4 +1,4 @@
-//! Failures that only the lines around them, or the shape of a line, tell from what a test logs.
+//! Failures that differ from the log of a test only by the lines around them, or by the shape of a line.
 
 /// Whether a failure starts at a line.
 pub(super) fn starts(lines: &[&str], at: usize) -> bool {

@@ -1,4 +1,4 @@
-//! Rows of counts, as runners sum up with them.
+//! Rows of counts, with which runners summarise a run.
 
 /// What runners count besides failures. A row of counts is one of tests only if it has one of these.
 const COUNTED: &[&str] = &[

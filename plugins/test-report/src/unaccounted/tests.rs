@@ -1,4 +1,4 @@
-//! Lines that say that something failed, and lines that only look like it.
+//! Lines that report a failure, and lines that only look like one.
 
 use super::*;
 

@@ -82,7 +82,7 @@ impl<'a> TrialReport<'a> {
                 let excuse = match file.status {
                     Status::Pass | Status::NotApplicable => None,
                     Status::Fail => places::excuse(&file.path).map(|(pattern, why)| (pattern, why.to_owned())),
-                    // It can never be checked, such as a dangling symlink.
+                    // It can never be checked, such as a broken symlink.
                     Status::Abstain | Status::Error => {
                         Some((places::escaped(&file.path), clean_line(&file.reason, 120)))
                     }
