@@ -11,6 +11,9 @@ use std::time::UNIX_EPOCH;
 /// A verifier whose settings say what it answers. Gates are tested with it.
 pub(crate) const SCRIPTED: &str = include_str!("../fixtures/scripted.wat");
 
+/// A port at which nothing listens. It is below the ports that the system hands out, so no other test gets it meanwhile.
+pub(crate) const CLOSED_PORT: u16 = 1;
+
 /// The root of the repository.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository")

@@ -1,6 +1,7 @@
 //! `gate doctor`: what it proves, and what it finds.
 
 use super::Work;
+use crate::support::CLOSED_PORT;
 use gatehost::hook::AgentHost;
 use gatehost::install;
 use std::fs;
@@ -99,8 +100,7 @@ fn the_doctor_asks_models_whether_they_are_there() {
     work.write("gate.toml", &gate(port, "vendor/large-4-20260101"));
     let (code, said) = work.run("gate", &["doctor"]);
     assert!(code == Some(1) && said.contains("`one` and `two` are the same model"), "{said}");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
-    work.write("gate.toml", &gate(free, "small-1"));
+    work.write("gate.toml", &gate(CLOSED_PORT, "small-1"));
     let (code, said) = work.run("gate", &["doctor"]);
     assert!(code == Some(1) && said.contains("fail  model one: "), "{said}");
 }

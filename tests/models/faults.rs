@@ -2,6 +2,7 @@
 
 use super::server::{Act, Server};
 use super::*;
+use crate::support::CLOSED_PORT;
 use std::time::{Duration, Instant};
 
 fn status(status: u16) -> Act {
@@ -110,9 +111,7 @@ fn what_is_not_an_answer_is_not_read_as_one() {
 
 #[test]
 fn a_server_that_is_not_there_is_unreachable() {
-    // A port that was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
-    let (used, answer) = ask("openai", &format!("http://127.0.0.1:{port}"), "timeout = \"400ms\"");
+    let (used, answer) = ask("openai", &format!("http://127.0.0.1:{CLOSED_PORT}"), "timeout = \"400ms\"");
     assert!(matches!(answer, Err(NoAnswer::Unreachable(_))), "{answer:?}");
     assert!(used.requests >= 1);
 }
