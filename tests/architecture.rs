@@ -11,6 +11,7 @@ const PIPELINE: &[&str] = &[
     "text",
     "limits",
     "environment",
+    "cores",
     "random",
     "regular_file",
     "run_id",

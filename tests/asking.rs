@@ -50,7 +50,7 @@ pub(crate) struct TestHost {
 impl TestHost {
     pub(crate) fn new() -> Self {
         let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
-        Self { runtime: Arc::new(Runtime::new(None).expect("an engine")), threads: threads.expect("threads") }
+        Self { runtime: Arc::new(Runtime::new(None)), threads: threads.expect("threads") }
     }
 
     /// Loads a component and calls it.

@@ -15,7 +15,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn trial(component: Vec<u8>) -> Trial {
-    let runtime = Arc::new(Runtime::new(None).expect("an engine"));
+    let runtime = Arc::new(Runtime::new(None));
     block_on(Trial::load(runtime, &ComponentSource::from_bytes(component))).expect("loaded")
 }
 
@@ -153,7 +153,7 @@ fn the_bundled_verifiers_keep_their_promises() {
     let submission = r#"{"task": {"id": "1", "files": ["src/**"]}, "claim": {"text": "TASK_COMPLETE"}, "base": "a"}"#;
     let (_plain, of_submissions) = cases(&[("a/submission.json", submission)]);
     let (_ruled, with_rules) = cases(&[("a/submission.json", submission), ("a/settings.json", rules)]);
-    let runtime = Arc::new(Runtime::new(None).expect("an engine"));
+    let runtime = Arc::new(Runtime::new(None));
     let mut broken = Vec::new();
     for name in ["json-syntax", "completion-signal", "patterns"] {
         let bundled = BUNDLED.iter().find(|bundled| bundled.name == name).expect("bundled");
@@ -174,7 +174,7 @@ fn the_bundled_verifiers_keep_their_promises() {
 fn a_call_is_measured() {
     let (_folder, cases) = cases(&[("a/input/a.txt", "a"), ("a/input/b.txt", "b")]);
     let scripted = guests::assemble("scripted", include_str!("../fixtures/scripted.wat"));
-    let counting = Arc::new(Runtime::metered().expect("an engine"));
+    let counting = Arc::new(Runtime::metered());
     let counting = block_on(Trial::load(counting, &ComponentSource::from_bytes(scripted.clone()))).expect("loaded");
     let (trivial, other) = (trial(TRIVIAL.to_vec()), trial(scripted.clone()));
     let measured = block_on(author::measure(&trial(scripted), &counting, &trivial, Some(&other), &cases));

@@ -14,7 +14,7 @@ fn guest(name: &str) -> ComponentSource {
 
 /// Returns where the code of a component comes from in a new process.
 fn code(folder: &Path, source: &ComponentSource) -> Code {
-    let runtime = Runtime::new(Some(Arc::new(CacheStore::open(folder).expect("a cache store")))).expect("a runtime");
+    let runtime = Runtime::new(Some(Arc::new(CacheStore::open(folder).expect("a cache store"))));
     let code = runtime.compile(source).expect("a component");
     assert!(!runtime.needs_compiling(source), "it is there afterwards");
     code
@@ -47,7 +47,7 @@ fn a_component_is_asked_once_what_it_is() {
     let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
     let describe = || {
         let store = CacheStore::open(folder.path()).expect("a cache store");
-        let runtime = Runtime::new(Some(Arc::new(store))).expect("a runtime");
+        let runtime = Runtime::new(Some(Arc::new(store)));
         tokio.block_on(runtime.describe(&source)).expect("a description")
     };
     let first = describe();
@@ -139,7 +139,7 @@ fn code_that_could_not_be_kept_is_told_from_code_that_was() {
     let store = Arc::new(CacheStore::open(folder.path()).expect("a cache store"));
     folder.close().expect("removed");
     for store in [Some(store), None] {
-        let runtime = Runtime::new(store).expect("a runtime");
+        let runtime = Runtime::new(store);
         assert_eq!(runtime.compile(&guest("another-name")).expect("a component"), Code::Unkept);
     }
 }

@@ -131,7 +131,7 @@ fn a_program_cannot_make_the_encoder_read_types_of_its_own() {
 
 #[test]
 fn a_program_is_known_by_its_own_bytes_and_has_no_shape() {
-    let runtime = Runtime::new(None).expect("an engine");
+    let runtime = Runtime::new(None);
     let source = ComponentSource::from_bytes(program("pass"));
     let verifier = runtime.load(&source, &Default::default()).expect("loaded");
     assert_eq!((verifier.digest(), verifier.shape()), (source.digest(), None));

@@ -23,7 +23,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    let runtime = Arc::new(Runtime::new(None).unwrap());
+    let runtime = Arc::new(Runtime::new(None));
     trivial_call(&runtime);
     json_files(&runtime);
     cold_start();

@@ -125,14 +125,15 @@ pub fn collect(
     needs: Needs,
     environment: &Environment,
 ) -> Result<Changes, ChangesError> {
-    collect_at(&WorkFolder::of(folder, environment)?, selection, needs, environment, None)
+    collect_at(&WorkFolder::of(folder, environment)?, selection, &|| needs, environment, None)
 }
 
-/// Finds the changes, with a store for the ids of unchanged files, so that not every file is read every time.
+/// Finds the changes, with a store for the ids of unchanged files, so that not every file is read every time. `needs` is called
+/// as late as possible, so that it may wait for the plan.
 pub(crate) fn collect_at(
     work: &WorkFolder,
     selection: &Selection,
-    needs: Needs,
+    needs: &dyn Fn() -> Needs,
     environment: &Environment,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, ChangesError> {

@@ -46,6 +46,7 @@
 pub mod text;
 pub mod limits;
 pub mod environment;
+mod cores;
 mod random;
 mod regular_file;
 mod run_id;

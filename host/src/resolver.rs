@@ -226,7 +226,7 @@ mod tests {
         let json = BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled");
         std::fs::write(&file, json.wasm()).expect("written");
         let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
-        let runtime = Arc::new(Runtime::new(None).expect("a runtime"));
+        let runtime = Arc::new(Runtime::new(None));
         let verifiers = Verifiers::new(runtime, folder.path().to_owned(), |_, _| {});
         let text = "[gate.g]\nall = [\"a\", \"b\", \"c\"]\n[check.a]\nverifier = \"./one.wasm\"\n\
                     [check.b]\nverifier = \"./one.wasm\"\n[check.c]\nverifier = \"./two.wasm\"\n";

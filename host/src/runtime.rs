@@ -48,7 +48,7 @@ use crate::verdict::{ErrorKind, Failure};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -84,7 +84,8 @@ impl Description {
 
 /// The engine, and the components that are compiled and loaded.
 pub struct Runtime {
-    engine: Engine,
+    /// Started when it is first needed: a run that only uses cached passes calls no verifier.
+    engine: OnceLock<Result<Engine, Failure>>,
     /// Whether the engine counts instructions.
     metered: bool,
     /// `None` if there is no cache folder; then components are compiled in every run.
@@ -104,22 +105,25 @@ impl std::fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// Starts the engine.
-    pub fn new(store: Option<Arc<CacheStore>>) -> Result<Self, Failure> {
-        Self::start(store, false)
+    /// Returns a runtime that keeps compiled components in this store.
+    pub fn new(store: Option<Arc<CacheStore>>) -> Self {
+        Self::with(store, false)
     }
 
-    /// Starts an engine that counts the instructions of every call. Its code is slower and not cached.
-    pub fn metered() -> Result<Self, Failure> {
-        Self::start(None, true)
+    /// Returns a runtime that counts the instructions of every call. Its code is slower and not cached.
+    pub fn metered() -> Self {
+        Self::with(None, true)
     }
 
-    fn start(store: Option<Arc<CacheStore>>, metered: bool) -> Result<Self, Failure> {
-        let engine = engine::start(metered)
-            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}")))?;
+    fn with(store: Option<Arc<CacheStore>>, metered: bool) -> Self {
         let slots = Semaphore::new(config::SLOTS as usize);
-        let (components, loaded) = (Mutex::default(), Mutex::default());
-        Ok(Self { engine, metered, cache: store.map(Cache), slots, components, loaded })
+        let (engine, components, loaded) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { engine, metered, cache: store.map(Cache), slots, components, loaded }
+    }
+
+    fn engine(&self) -> Result<&Engine, Failure> {
+        let failed = |error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}"));
+        self.engine.get_or_init(|| engine::start(self.metered).map_err(failed)).as_ref().map_err(Clone::clone)
     }
 
     /// Returns the store that is shared between runs.

@@ -63,6 +63,7 @@ pub(crate) use touched::TouchedPath;
 
 use crate::cache_store::CacheStore;
 use crate::config::Config;
+use crate::cores;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Observer;
@@ -100,7 +101,7 @@ impl Drop for Host {
 }
 
 impl Host {
-    /// Starts the engine with the cache folder of this environment. If the folder cannot be used, the cache is disabled,
+    /// Returns a host with the cache folder of this environment. If the folder cannot be used, the cache is disabled,
     /// which only costs time; [`Host::uncached`] says why.
     pub fn new(environment: &Environment) -> Result<Self, Error> {
         let opened = match environment.cache_folder() {
@@ -115,9 +116,10 @@ impl Host {
         // Guests that compute keep every worker busy and yield only at each tick. With an interval of 1, tokio looks at its
         // timers after every task instead of after every 61st.
         let mut workers = tokio::runtime::Builder::new_multi_thread();
-        let workers = workers.enable_time().event_interval(1).thread_name("gate").build();
+        let workers =
+            workers.worker_threads(cores::count()).enable_time().event_interval(1).thread_name("gate").build();
         let workers = workers.map_err(|error| Error::host("cannot start threads").because(error))?;
-        Ok(Self { runtime: Arc::new(Runtime::new(store)?), uncached, workers: Some(workers) })
+        Ok(Self { runtime: Arc::new(Runtime::new(store)), uncached, workers: Some(workers) })
     }
 
     /// Returns why the cache is disabled, or `None` if it is enabled.

@@ -134,7 +134,9 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as top:
         top = Path(top)
         environment = {**os.environ, "GATE_CACHE_DIR": str(top / "cache"), "GATE_STATE_DIR": str(top / "state"),
-                       "PREK_HOME": str(top / "prek"), "PREK_ALLOW_NO_CONFIG": "1"}
+                       "PREK_HOME": str(top / "prek"), "PREK_ALLOW_NO_CONFIG": "1",
+                       # Outside the work, as the others' are.
+                       "RUFF_CACHE_DIR": str(top / "ruff")}
         made = {}
         for name, count in [("data", 3_000), ("python", 3_000), ("changed", 10_000)]:
             if name not in wanted:

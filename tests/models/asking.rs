@@ -184,7 +184,7 @@ fn the_bytes_of_a_command_are_counted_too() {
 /// The guest asks, does not care, and passes: that counts only if there was an answer.
 #[test]
 fn a_guest_cannot_pass_on_a_question_without_an_answer() {
-    let runtime = Runtime::new(None).expect("an engine");
+    let runtime = Runtime::new(None);
     let guest = ComponentSource::from_bytes(guests::component("models/pass-anyway"));
     for (act, granted, expected) in [
         (say("no"), "m", None),

@@ -22,7 +22,7 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let runtime = Runtime::new(None).expect("an engine");
+        let runtime = Runtime::new(None);
         let grants = Grants::from_iter([Grant::Workspace, Grant::Model("m".into())]);
         let load = |name: &&str| {
             let bundled = BUNDLED.iter().find(|bundled| bundled.name == *name).expect("bundled");

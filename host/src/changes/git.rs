@@ -120,11 +120,11 @@ impl Repository {
     pub(super) fn changed(
         &self,
         work: &Workspace,
-        hunks: bool,
+        needs: &dyn Fn() -> Needs,
         store: Option<&Arc<CacheStore>>,
     ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
-        worktree_changes::Live { git, root: &self.root, work, store }.changes(None, hunks)
+        worktree_changes::Live { git, root: &self.root, work, store }.changes(None, needs)
     }
 
     /// Returns the differences between a commit and the working tree, untracked files included. Unless `exactly` is set, the
@@ -134,12 +134,12 @@ impl Repository {
         name: &str,
         exactly: bool,
         work: &Workspace,
-        hunks: bool,
+        needs: &dyn Fn() -> Needs,
         store: Option<&Arc<CacheStore>>,
     ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }
-            .changes(Some(worktree_changes::BaseCommit { name, exactly }), hunks)
+            .changes(Some(worktree_changes::BaseCommit { name, exactly }), needs)
     }
 
     /// Returns every file below `folder` that is tracked, or that is neither tracked nor ignored.
@@ -149,7 +149,7 @@ impl Repository {
     }
 
     /// Returns the staged differences from the last commit.
-    pub(super) fn staged(&self, needs: Needs) -> Result<FoundChanges, ChangesError> {
+    pub(super) fn staged(&self, needs: &dyn Fn() -> Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let index = index::Index::read(git, &git.layout.index)?;
         let unmerged = index.paths().find(|(_, known)| known.is_unmerged);
@@ -161,7 +161,7 @@ impl Repository {
         let head = commits::head(&mut objects)?;
         let old = head.as_ref().map_or(tree::Side::Nothing, |(_, commit)| tree::Side::Stored(commit.tree));
         let new = tree::Side::Index(index.top());
-        let stored = stored_changes::StoredChanges { state: ChangeState::Staged, needs };
+        let stored = stored_changes::StoredChanges { state: ChangeState::Staged, needs: needs() };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(FoundChanges { base: head.map(|(id, _)| id.to_string()), ..found })
     }
@@ -261,7 +261,7 @@ impl Repository {
     }
 
     /// Returns the differences between a commit and its first parent.
-    pub(super) fn commit(&self, name: &str, needs: Needs) -> Result<FoundChanges, ChangesError> {
+    pub(super) fn commit(&self, name: &str, needs: &dyn Fn() -> Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let base = Self::parent(git, &mut objects, name)?;
@@ -271,13 +271,18 @@ impl Repository {
             None => tree::Side::Nothing,
         };
         let new = tree::Side::Stored(commits::read(&mut objects, &commit)?.tree);
-        let stored = stored_changes::StoredChanges { state: ChangeState::Committed, needs };
+        let stored = stored_changes::StoredChanges { state: ChangeState::Committed, needs: needs() };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(FoundChanges { base: base.map(|base| base.to_string()), ..found })
     }
 
     /// Returns the differences between two commits, since their merge base.
-    pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<FoundChanges, ChangesError> {
+    pub(super) fn between(
+        &self,
+        from: &str,
+        to: &str,
+        needs: &dyn Fn() -> Needs,
+    ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let first = commits::named(git, &mut objects, from)?;
@@ -285,7 +290,7 @@ impl Repository {
         let base = commits::merge_base(git, &mut objects, (from, &first), (to, &second))?;
         let old = tree::Side::Stored(commits::read(&mut objects, &base)?.tree);
         let new = tree::Side::Stored(commits::read(&mut objects, &second)?.tree);
-        let stored = stored_changes::StoredChanges { state: ChangeState::Committed, needs };
+        let stored = stored_changes::StoredChanges { state: ChangeState::Committed, needs: needs() };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(FoundChanges { base: Some(base.to_string()), ..found })
     }

@@ -79,14 +79,14 @@ pub(super) fn in_repository(
     folder: &Path,
     repository: &git::Repository,
     selection: &Selection,
-    needs: Needs,
+    needs: &dyn Fn() -> Needs,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, ChangesError> {
     let root = &repository.root;
     refuse_planted(root, &repository.environment)?;
     let mut workspace = open(root)?;
     let found = match selection {
-        Selection::Changed => repository.changed(&workspace, needs.hunks, store)?,
+        Selection::Changed => repository.changed(&workspace, needs, store)?,
         Selection::All => repository.files("", &workspace)?,
         Selection::Files(paths) => {
             let below = |inside: &str| match is_of_another(root, inside) {
@@ -96,8 +96,8 @@ pub(super) fn in_repository(
             named(folder, root, &workspace, paths, &below)?.into()
         }
         Selection::Staged => repository.staged(needs)?,
-        Selection::Since(name) => repository.since(name, false, &workspace, needs.hunks, store)?,
-        Selection::Base(name) => repository.since(name, true, &workspace, needs.hunks, store)?,
+        Selection::Since(name) => repository.since(name, false, &workspace, needs, store)?,
+        Selection::Base(name) => repository.since(name, true, &workspace, needs, store)?,
         Selection::Between { from, to } => repository.between(from, to, needs)?,
         Selection::Commit(name) => repository.commit(name, needs)?,
     };

@@ -5,6 +5,7 @@ use super::contents::{ContentDigests, Contents};
 use crate::cached_passes::CachedPasses;
 use crate::commands::CommandResult;
 use crate::config::Inapplicable;
+use crate::cores;
 use crate::fingerprint;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{
@@ -14,7 +15,6 @@ use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
 use std::mem;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
@@ -47,9 +47,8 @@ impl From<CallResult> for FileAnswer {
 
 /// Starts one worker per core; each takes the next file until none is left. Dropping the set cancels them.
 pub(super) async fn files(work: Arc<FileCheck>) -> FilesResult {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut workers = JoinSet::new();
-    for _ in 0..cores.min(work.paths.len()) {
+    for _ in 0..cores::count().min(work.paths.len()) {
         workers.spawn(Arc::clone(&work).work());
     }
     let mut answers = Vec::with_capacity(work.paths.len());

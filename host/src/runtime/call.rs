@@ -289,7 +289,7 @@ impl Runtime {
             }
         }
         let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
-        let mut store = sandbox::store(&self.engine, terms.limits, wasi, terms.capabilities);
+        let mut store = sandbox::store(verifier.pre.engine(), terms.limits, wasi, terms.capabilities);
         if self.metered {
             // Only for counting: the limit is time. An engine that does not count refuses the call, which is fine.
             let _ = store.set_fuel(u64::MAX);

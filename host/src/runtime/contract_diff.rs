@@ -20,8 +20,8 @@ impl Runtime {
         let mut differences = component_type.refusals(&Grants::everything());
         differences.extend(component_type.shape().err().filter(|_| !component_type.is_program()));
         let contract = Contract::read();
-        differences.extend(exports(&contract, &self.engine, &component));
-        differences.extend(imports(&contract, &self.engine, &component));
+        differences.extend(exports(&contract, &component));
+        differences.extend(imports(&contract, &component));
         // A wrong version is reported once, not for every name.
         differences.dedup();
         differences
@@ -56,8 +56,8 @@ pub(super) fn no_function(interface: &str, function: &str) -> Failure {
 }
 
 /// Returns the first import that the contract does not have, or has with another type.
-pub(super) fn import(engine: &Engine, component: &Component) -> Option<Failure> {
-    imports(&Contract::read(), engine, component).into_iter().next()
+pub(super) fn import(component: &Component) -> Option<Failure> {
+    imports(&Contract::read(), component).into_iter().next()
 }
 
 fn mismatch(
@@ -82,7 +82,8 @@ fn functions(engine: &Engine, item: ComponentItem) -> Vec<(String, Func)> {
     instance.exports(engine).filter_map(|(name, item)| Some((name.to_owned(), function(item.ty)?))).collect()
 }
 
-fn exports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
+fn exports(contract: &Contract, component: &Component) -> Vec<Failure> {
+    let engine = component.engine();
     let mut differences = Vec::new();
     for (name, item) in component.component_type().exports(engine) {
         let Some(interface) = ComponentType::interface(name) else { continue };
@@ -100,7 +101,8 @@ fn exports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<F
     differences
 }
 
-fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
+fn imports(contract: &Contract, component: &Component) -> Vec<Failure> {
+    let engine = component.engine();
     let mut differences = Vec::new();
     for (name, item) in component.component_type().imports(engine) {
         let Some(interface) = ComponentType::interface(name) else { continue };

@@ -13,6 +13,7 @@ use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
 use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
@@ -84,7 +85,7 @@ impl Runtime {
         if components.contains_key(source.digest()) {
             return false;
         }
-        match self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
+        match self.cached(source) {
             // The cached code is authentic, so the run uses it.
             Some(component) => components.insert(source.digest().to_owned(), component).is_some(),
             None => true,
@@ -118,22 +119,28 @@ impl Runtime {
         Ok((component, code))
     }
 
+    /// Returns the cached component.
+    fn cached(&self, source: &ComponentSource) -> Option<Component> {
+        self.cache.as_ref()?.get(self.engine().ok()?, source.digest())
+    }
+
     fn find_or_compile(&self, source: &ComponentSource) -> Result<(Component, Code), Failure> {
+        let engine = self.engine()?;
         if let Some(bundled) = source.as_bundled() {
             #[expect(unsafe_code, reason = "machine code that this program's own build made")]
             // SAFETY: `bundled/` made these bytes with `Engine::precompile_component`, and they are part of this program.
-            if let Ok(component) = unsafe { Component::deserialize(&self.engine, bundled.code()) } {
+            if let Ok(component) = unsafe { Component::deserialize(engine, bundled.code()) } {
                 return Ok((component, Code::Bundled));
             }
             // There is none, or this engine counts instructions: compile it as any other component.
         }
-        if let Some(component) = self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
+        if let Some(component) = self.cached(source) {
             return Ok((component, Code::Cached));
         }
         let bytes = program::component(source.bytes())?;
         scan::scan(&bytes)?;
         // If the compiler panics, only this component fails.
-        let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(&self.engine, &bytes)));
+        let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(engine, &bytes)));
         let component = match compiled {
             Ok(compiled) => compiled.map_err(|error| ending::refusal(&error))?,
             Err(_) => {
@@ -143,7 +150,7 @@ impl Runtime {
                 ));
             }
         };
-        let kept = self.cache.as_ref().is_some_and(|cache| cache.put(&self.engine, source.digest(), &component));
+        let kept = self.cache.as_ref().is_some_and(|cache| cache.put(engine, source.digest(), &component));
         Ok((component, if kept { Code::Compiled } else { Code::Unkept }))
     }
 
@@ -151,7 +158,7 @@ impl Runtime {
         let (component, _) = self.code(source)?;
         let component_type = self.component_type(&component);
         component_type.permit(grants)?;
-        let linker = self.linker(&component_type).map_err(mismatch)?;
+        let linker = linker(component.engine(), &component_type).map_err(mismatch)?;
         self.link(source, &component, component_type, linker)
     }
 
@@ -161,14 +168,14 @@ impl Runtime {
         let (component, _) = self.code(source)?;
         let component_type = self.component_type(&component);
         component_type.permit(&Grants::everything())?;
-        let linker = self.linker(&component_type).map_err(mismatch)?;
+        let linker = linker(component.engine(), &component_type).map_err(mismatch)?;
         self.link(source, &component, component_type, linker)
     }
 
     pub(super) fn component_type(&self, component: &Component) -> ComponentType {
-        let types = component.component_type();
-        let imports: Vec<&str> = types.imports(&self.engine).map(|(name, _)| name).collect();
-        let exports: Vec<&str> = types.exports(&self.engine).map(|(name, _)| name).collect();
+        let (types, engine) = (component.component_type(), component.engine());
+        let imports: Vec<&str> = types.imports(engine).map(|(name, _)| name).collect();
+        let exports: Vec<&str> = types.exports(engine).map(|(name, _)| name).collect();
         ComponentType::new(&imports, &exports)
     }
 
@@ -181,7 +188,7 @@ impl Runtime {
     ) -> Result<Verifier, Failure> {
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let pre = linker.instantiate_pre(component).map_err(|error| {
-            contract_diff::import(&self.engine, component).unwrap_or_else(|| {
+            contract_diff::import(component).unwrap_or_else(|| {
                 Failure::new(
                     ErrorKind::LinkUnknownImport,
                     format!("the host lacks an import of the component: {error:#}"),
@@ -194,25 +201,25 @@ impl Runtime {
         };
         Ok(Verifier { digest: source.digest().to_owned(), component_type, pre, about, check })
     }
+}
 
-    /// Links only what the component imports; `permit` has already refused what is not granted.
-    fn linker(&self, component_type: &ComponentType) -> wasmtime::Result<Linker<Sandbox>> {
-        let mut linker = Linker::new(&self.engine);
-        imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
-        if component_type.capabilities().contains(&Capability::Workspace) {
-            imports::workspace::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
-        }
-        if component_type.capabilities().contains(&Capability::Commands) {
-            imports::commands::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
-        }
-        if component_type.capabilities().contains(&Capability::Models) {
-            imports::models::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
-        }
-        if component_type.uses_wasi() {
-            wasi::add_to_linker(&mut linker)?;
-        }
-        Ok(linker)
+/// Links only what the component imports; `permit` has already refused what is not granted.
+fn linker(engine: &Engine, component_type: &ComponentType) -> wasmtime::Result<Linker<Sandbox>> {
+    let mut linker = Linker::new(engine);
+    imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+    if component_type.capabilities().contains(&Capability::Workspace) {
+        imports::workspace::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
     }
+    if component_type.capabilities().contains(&Capability::Commands) {
+        imports::commands::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+    }
+    if component_type.capabilities().contains(&Capability::Models) {
+        imports::models::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+    }
+    if component_type.uses_wasi() {
+        wasi::add_to_linker(&mut linker)?;
+    }
+    Ok(linker)
 }
 
 fn mismatch(error: wasmtime::Error) -> Failure {

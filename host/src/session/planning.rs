@@ -14,7 +14,28 @@ use crate::event::EventKind;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::ComponentSource;
-use std::sync::Arc;
+use std::cell::OnceCell;
+use std::sync::{Arc, mpsc};
+use tokio::task::JoinHandle;
+
+/// Changes that are being collected. What they must contain depends on the plan, which is made meanwhile.
+pub(super) struct Collecting {
+    needs: mpsc::Sender<Needs>,
+    found: JoinHandle<Result<changes::Changes, Error>>,
+}
+
+impl Collecting {
+    /// Waits for the changes, with the details that the checks of a plan need.
+    pub(super) async fn finish(self, plan: &Plan) -> Result<changes::Changes, Error> {
+        let needs = Needs {
+            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
+            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
+        };
+        // If collecting has failed already, nobody receives it.
+        let _ = self.needs.send(needs);
+        blocked(self.found.await)
+    }
+}
 
 impl Session {
     /// Finds the configuration, loads its verifiers, and resolves the gate.
@@ -23,20 +44,21 @@ impl Session {
         Ok((Arc::new(found), plan, verifiers))
     }
 
-    /// Finds the configuration, and also collects the changes if `collecting`. The configuration is compared with that of
-    /// the base commit at the same time, because they are mostly the same. If they differ, no changes are returned.
+    /// Finds the configuration, and also collects the changes at the same time if `collecting`. The configuration is compared
+    /// with that of the base commit meanwhile, because they are mostly the same. If they differ, no changes are returned.
     pub(super) async fn plan_and_collect(
         &self,
         emitter: &Arc<RunEvents>,
         collecting: bool,
     ) -> Result<(FoundPolicy, Plan, Verifiers, Option<changes::Changes>), Error> {
+        let changes = collecting.then(|| self.start_collecting());
         let request = self.request.clone();
         let found = blocking(move || policy::find(&request)).await?;
         let comparison = PolicyComparison::new(&self.request, &found)?;
         let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
         let resolved = self.resolve(found, emitter).await;
-        let collected = match &resolved {
-            Ok((_, plan, _)) if collecting => Some(self.collect(plan).await),
+        let collected = match (&resolved, changes) {
+            (Ok((_, plan, _)), Some(changes)) => Some(changes.finish(plan).await),
             _ => None,
         };
         let standing = match standing {
@@ -61,24 +83,24 @@ impl Session {
         self.runtime.cache_store().filter(|_| self.request.use_cache).cloned()
     }
 
-    /// Collects the changes, with the details that the checks of a plan need.
-    pub(super) async fn collect(&self, plan: &Plan) -> Result<changes::Changes, Error> {
-        let needs = Needs {
-            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
-            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
-        };
+    /// Starts to collect the changes, on a thread of its own.
+    pub(super) fn start_collecting(&self) -> Collecting {
+        let (tell, told) = mpsc::channel();
         let (store, request) = (self.store(), self.request.clone());
-        blocking(move || match &request.repeat {
+        let found = tokio::task::spawn_blocking(move || match &request.repeat {
             Some(known) => {
                 let (changes, base) = (known.changes.clone(), known.base.clone());
                 Ok(changes::Changes::again(&request.folder, changes, base, known.from_git)?)
             }
             None => {
                 let Request { selection, environment, .. } = &request;
-                Ok(changes::collect_at(&request.work_folder()?, selection, needs, environment, store.as_ref())?)
+                let needs = OnceCell::new();
+                // Without a plan, nobody waits for the changes.
+                let needs = || *needs.get_or_init(|| told.recv().unwrap_or_default());
+                Ok(changes::collect_at(&request.work_folder()?, selection, &needs, environment, store.as_ref())?)
             }
-        })
-        .await
+        });
+        Collecting { needs: tell, found }
     }
 
     async fn resolve(

@@ -58,7 +58,7 @@ impl Session {
         let store = self.store();
         let changes = Arc::new(match collected {
             Some(changes) => changes,
-            None => self.collect(plan).await?,
+            None => self.start_collecting().finish(plan).await?,
         });
         let (seen, submission) = (Arc::clone(&changes), self.request.submission.clone());
         let judges_submissions = plan.checks().any(|check| check.shape == Shape::Submission);
@@ -348,7 +348,7 @@ fn added(
     let Request { selection, environment, .. } = request;
     let now = request
         .work_folder()
-        .and_then(|work| Ok(changes::collect_at(&work, selection, Needs::default(), environment, store)?));
+        .and_then(|work| Ok(changes::collect_at(&work, selection, &Needs::default, environment, store)?));
     let now = now.map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
     })?;

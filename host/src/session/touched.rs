@@ -50,7 +50,7 @@ impl FoundPolicy {
             _ => Selection::Since(trusted.commit.clone()),
         };
         let root = WorkFolder { folder: work.project().to_owned(), root: work.root.clone() };
-        Ok(touched(&changes::collect_at(&root, &selection, changes::Needs::default(), environment, None)?))
+        Ok(touched(&changes::collect_at(&root, &selection, &changes::Needs::default, environment, None)?))
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
         let cases = terminal::count(cases.len(), "case");
         terminal::say(format_args!("compiling the verifier again to count instructions, then measuring {cases}"));
     }
-    let runtime = Arc::new(setup::runtime(global)?);
+    let runtime = Arc::new(setup::runtime(global));
     let against =
         command.against.as_deref().map(|other| ComponentSource::named(other, &global.directory)).transpose()?;
     let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
@@ -76,7 +76,7 @@ async fn measure(
     for trial in other.iter().chain([&trial]) {
         trial.suits(cases)?;
     }
-    let counting = Trial::load(Arc::new(Runtime::metered()?), source).await?;
+    let counting = Trial::load(Arc::new(Runtime::metered()), source).await?;
     author::measure(&trial, &counting, &trivial, other.as_ref(), cases).await.map_err(Error::broken)
 }
 

@@ -55,7 +55,7 @@ fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
     let shown = shown.display();
     let source = ComponentSource::named(&path.to_string_lossy(), Path::new(""))?;
-    let about = setup::block_on(setup::runtime(global)?.describe(&source))??;
+    let about = setup::block_on(setup::runtime(global).describe(&source))??;
     let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
     let shape = component_type.shape()?;
     let mut out = terminal::stdout();

@@ -26,7 +26,7 @@ pub(crate) struct CompileArgs {
 pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error> {
     // Without a cache, the compiled code would be lost.
     let store = setup::store().map_err(Error::broken)?;
-    let runtime = Runtime::new(Some(Arc::new(store))).map_err(Error::broken)?;
+    let runtime = Runtime::new(Some(Arc::new(store)));
     let mut out = terminal::stdout();
     let mut worst = Exit::Pass;
     for (number, name) in command.components.iter().enumerate() {

@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, command: &InspectArgs) -> Result<Exit, Error>
     let mut out = terminal::stdout();
     let Some(name) = &command.component else { return list(&mut out, command.format) };
     let source = ComponentSource::named(name, &global.directory)?;
-    let facts = InspectDocument::collect(&setup::runtime(global)?, &source)?;
+    let facts = InspectDocument::collect(&setup::runtime(global), &source)?;
     match command.format {
         OutputFormat::Human => facts.human(&mut out, name)?,
         OutputFormat::Json => facts.json(&mut out)?,

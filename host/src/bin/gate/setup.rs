@@ -18,9 +18,9 @@ pub(crate) fn store() -> anyhow::Result<CacheStore> {
 }
 
 /// Returns the runtime with the user's cache, or without one if it cannot be used, which only costs time.
-pub(crate) fn runtime(global: &Global) -> Result<Runtime, Error> {
+pub(crate) fn runtime(global: &Global) -> Runtime {
     let store = store().inspect_err(|error| uncached(global, &format!("{error:#}")));
-    Ok(Runtime::new(store.ok().map(Arc::new))?)
+    Runtime::new(store.ok().map(Arc::new))
 }
 
 /// Returns the host with the cache of this environment.

@@ -13,11 +13,11 @@ use super::stats::{ContentIds, Conversion, StatCache};
 use super::tree::{EntryMode, TreeEntry};
 use super::walk::TrackedFile;
 use crate::changes::{ChangesError, shown_text};
+use crate::cores;
 use crate::workspace::{self, FileKind, FileStamp, Workspace};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -60,7 +60,7 @@ pub(super) fn digests<'p>(
             hashed.lock().push((number, result));
         }
     };
-    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(unknown.len().div_ceil(16));
+    let workers = cores::count().min(unknown.len().div_ceil(16));
     thread::scope(|scope| {
         for _ in 1..workers {
             scope.spawn(work_on);

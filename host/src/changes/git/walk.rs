@@ -8,12 +8,12 @@ use super::index::IndexState;
 use super::layout::MAX_BYTES;
 use super::program::Git;
 use crate::changes::{ChangesError, folder, shown_text};
+use crate::cores;
 use crate::submission::Change;
 use crate::workspace::{self, FileKind, FileStamp, FileStat, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -206,7 +206,7 @@ impl TreeWalk<'_> {
                 }
             }
         };
-        let workers = thread::available_parallelism().map_or(1, NonZero::get).min(folders.len().div_ceil(2 * PORTION));
+        let workers = cores::count().min(folders.len().div_ceil(2 * PORTION));
         let listings: Result<Vec<Listing>, ChangesError> = thread::scope(|scope| {
             let others: Vec<_> = (1..workers).map(|_| scope.spawn(work_on)).collect();
             let mine = work_on();

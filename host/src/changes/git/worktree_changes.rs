@@ -13,7 +13,7 @@ use super::tree::{self, EntryMode, Side, TreeDifference, TreeEntry};
 use super::walk::{self, TrackedFile, WorkingTree};
 use super::{FoundChanges, path};
 use crate::cache_store::CacheStore;
-use crate::changes::{ChangesError, diff, whole_file};
+use crate::changes::{ChangesError, Needs, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{FileKind, Workspace};
 use std::collections::{BTreeMap, HashMap};
@@ -74,7 +74,7 @@ impl Live<'_> {
     pub(super) fn changes(
         &self,
         since: Option<BaseCommit<'_>>,
-        with_hunks: bool,
+        needs: &dyn Fn() -> Needs,
     ) -> Result<FoundChanges, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
@@ -101,7 +101,7 @@ impl Live<'_> {
         };
         let known = known_paths(&index, [&since_head, &since_base]);
         let look = walk::walk(self.git, self.root, self.work, &known, "")?;
-        let inner = self.inner(&known, &look, with_hunks)?;
+        let inner = self.inner(&known, &look, needs)?;
         let mut cache = StatCache::open(self.store, self.root, self.git.format);
         let digests = content::digests(self.work, self.git.format, &mut cache, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
@@ -145,7 +145,7 @@ impl Live<'_> {
             changes.push(whole_file(path(name)?, ChangeState::Untracked));
         }
         changes.extend(look.loose);
-        if with_hunks {
+        if needs().hunks {
             self.add_hunks(&mut objects, &mut comparison.attributes, &mut changes, &bases)?;
         }
         changes.extend(inner.changes);
@@ -163,7 +163,7 @@ impl Live<'_> {
         let since_head = self.against_index(&mut objects, &mut index, head)?;
         let known = known_paths(&index, [&since_head, &since_head]);
         let look = walk::walk(self.git, self.root, self.work, &known, folder)?;
-        let mut changes = self.inner(&known, &look, false)?.changes;
+        let mut changes = self.inner(&known, &look, &Needs::default)?.changes;
         changes.retain(|change| change.kind != ChangeKind::Deleted);
         changes.extend(look.loose);
         for name in &look.untracked {
@@ -188,14 +188,14 @@ impl Live<'_> {
         &self,
         known: &walk::KnownPaths<'_>,
         look: &WorkingTree,
-        with_hunks: bool,
+        needs: &dyn Fn() -> Needs,
     ) -> Result<InnerRepositories, ChangesError> {
         let mut inner = InnerRepositories::default();
         for (number, git) in &look.inner {
             let name = path(known.paths[*number])?;
             let failed = |source| ChangesError::Folder { path: git.root.clone(), source };
             let work = Workspace::open(&git.root).map_err(failed)?;
-            let found = Live { git, root: &git.root, work: &work, store: self.store }.changes(None, with_hunks)?;
+            let found = Live { git, root: &git.root, work: &work, store: self.store }.changes(None, needs)?;
             inner.heads.insert(*number, found.base.as_ref().and_then(|id| Id::from_hex(id.as_bytes())));
             inner.changes.extend(found.changes.into_iter().map(|change| Change {
                 path: format!("{name}/{}", change.path),
