@@ -134,7 +134,7 @@ fn plan(body: &str) -> Result<(), Failed> {
             .expect("a pattern")
     });
     static GRANT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""(command|model):([\w-]+)""#).expect("a pattern"));
-    let home = tempfile::tempdir()?;
+    let home = crate::support::tempdir()?;
     let work = home.path().join("work");
     fs::create_dir_all(work.join("checks"))?;
     let mut text = body.to_owned();
@@ -238,7 +238,7 @@ fn console(guide: &Path, text: &str, parts: &[Part<'_>]) -> Result<(), Failed> {
     if expected.is_empty() {
         return Ok(());
     }
-    let home = tempfile::tempdir()?;
+    let home = crate::support::tempdir()?;
     let work = home.path().canonicalize()?.join("work");
     fs::create_dir(&work)?;
     let gate = Path::new(env!("CARGO_BIN_EXE_gate"));

@@ -48,6 +48,28 @@ fn folders(parent: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The room that all tests need in memory at the same time, several times over.
+const ROOM_BYTES: u64 = 2 << 30;
+
+/// Returns a file system in memory, if there is one with enough room.
+pub(crate) fn memory() -> Option<&'static Path> {
+    let memory = Path::new("/dev/shm");
+    let about = rustix::fs::statvfs(memory).ok()?;
+    let has_room = about.f_bavail.saturating_mul(about.f_frsize) >= ROOM_BYTES;
+    (has_room && !about.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC)).then_some(memory)
+}
+
+/// Creates a temporary folder, in memory if possible: tests create, sync and delete so many files that they would wait for the
+/// disk. `TMPDIR` chooses another place. Tests of the sandbox use `tempfile::tempdir`, because the sandbox replaces `/dev`.
+pub(crate) fn tempdir() -> io::Result<tempfile::TempDir> {
+    static PARENT: OnceLock<PathBuf> = OnceLock::new();
+    let choose = || match memory() {
+        Some(memory) if std::env::var_os("TMPDIR").is_none() => memory.to_owned(),
+        _ => std::env::temp_dir(),
+    };
+    tempfile::tempdir_in(PARENT.get_or_init(choose))
+}
+
 /// Gives a command an environment without anything of the developer's. The cache and the ledger are below `home`.
 pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
     command
