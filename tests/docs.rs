@@ -244,7 +244,7 @@ fn console(guide: &Path, text: &str, parts: &[Part<'_>]) -> Result<(), Failed> {
     let gate = Path::new(env!("CARGO_BIN_EXE_gate"));
     let mut path = std::ffi::OsString::from(gate.parent().unwrap_or(gate));
     path.push(":");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path.push(support::search_path());
     // One stream, in the order in which a terminal would show it.
     let mut bash = Command::new("bash");
     let bash = support::isolate(bash.args(["-c", &format!("exec 2>&1\n{script}")]), &work, home.path());

@@ -1,5 +1,6 @@
 //! Shared by all test targets: the list of cases, an isolated environment, and one cache of compiled components.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -70,12 +71,35 @@ pub(crate) fn tempdir() -> io::Result<tempfile::TempDir> {
     tempfile::tempdir_in(PARENT.get_or_init(choose))
 }
 
+/// Programs that the tests start by their names.
+const PROGRAMS: [&str; 3] = ["bash", "git", "python3"];
+
+/// Returns the search path without folders of the developer's home. Version managers keep whole installations there, and `gate`
+/// would look for credentials in all their files before each command, because it gets another home. If a program is nowhere
+/// else, it returns the whole search path.
+pub(crate) fn search_path() -> &'static OsStr {
+    static SEARCH: OnceLock<OsString> = OnceLock::new();
+    SEARCH.get_or_init(|| {
+        let whole = std::env::var_os("PATH").unwrap_or_default();
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let is_kept = |folder: &PathBuf| {
+            !home.as_ref().is_some_and(|home| folder.starts_with(home)) || folder.join("cargo").is_file()
+        };
+        let folders: Vec<PathBuf> = std::env::split_paths(&whole).filter(is_kept).collect();
+        let is_there = |program: &&str| folders.iter().any(|folder| folder.join(program).is_file());
+        match std::env::join_paths(&folders) {
+            Ok(short) if PROGRAMS.iter().all(is_there) => short,
+            _ => whole,
+        }
+    })
+}
+
 /// Gives a command an environment without anything of the developer's. The cache and the ledger are below `home`.
 pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
     command
         .current_dir(folder)
         .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("PATH", search_path())
         .env("HOME", home)
         .env("GATE_CACHE_DIR", home.join("cache"))
         .env("GIT_CONFIG_NOSYSTEM", "1")
