@@ -21,7 +21,7 @@ fn trial(component: Vec<u8>) -> Trial {
 
 /// Returns a folder of cases with these files.
 fn cases(files: &[(&str, &str)]) -> (tempfile::TempDir, Vec<Case>) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

@@ -33,7 +33,7 @@ fn only_entry(folder: &Path) -> PathBuf {
 
 #[test]
 fn a_component_is_compiled_once() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let source = guest("another-name");
     assert_eq!(code(folder.path(), &source), Code::Compiled);
     assert_eq!(code(folder.path(), &source), Code::Cached);
@@ -42,7 +42,7 @@ fn a_component_is_compiled_once() {
 
 #[test]
 fn a_component_is_asked_once_what_it_is() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let source = guest("forging-description");
     let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
     let describe = || {
@@ -63,7 +63,7 @@ fn a_component_is_asked_once_what_it_is() {
 
 #[test]
 fn an_altered_entry_is_compiled_anew_and_replaced() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let source = guest("another-name");
     code(folder.path(), &source);
     let entry = only_entry(folder.path());
@@ -92,11 +92,11 @@ fn an_altered_entry_is_compiled_anew_and_replaced() {
 
 #[test]
 fn an_entry_of_another_component_or_another_cache_is_not_believed() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let (one, two) = (guest("another-name"), guest("confidence"));
     code(folder.path(), &one);
     let of_one = only_entry(folder.path());
-    let elsewhere = tempfile::tempdir().expect("a folder");
+    let elsewhere = crate::support::tempdir().expect("a folder");
     code(elsewhere.path(), &two);
     let of_two = only_entry(elsewhere.path());
     // The other component's code under this one's name, and the right code with another cache's mark.
@@ -108,7 +108,7 @@ fn an_entry_of_another_component_or_another_cache_is_not_believed() {
 
 #[test]
 fn a_secret_that_others_could_read_vouches_for_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let source = guest("another-name");
     code(folder.path(), &source);
     let secret = folder.path().join("secret");
@@ -122,7 +122,7 @@ fn a_secret_that_others_could_read_vouches_for_nothing() {
 
 #[test]
 fn many_may_fill_it_at_once() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| code(folder.path(), &guest("another-name")));
@@ -135,7 +135,7 @@ fn many_may_fill_it_at_once() {
 
 #[test]
 fn code_that_could_not_be_kept_is_told_from_code_that_was() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let store = Arc::new(CacheStore::open(folder.path()).expect("a cache store"));
     folder.close().expect("removed");
     for store in [Some(store), None] {

@@ -39,7 +39,7 @@ struct Played {
 
 /// Runs a case in its own folder.
 fn play(folder: &Path) -> Result<Played, Failed> {
-    let home = tempfile::tempdir()?;
+    let home = support::tempdir()?;
     let root = home.path().canonicalize()?.join("work");
     fs::create_dir(&root)?;
     let components = prepare(folder, &root, home.path())?;

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 /// Returns a folder to run in, with a home above it.
 fn work() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a folder");
+    let home = crate::support::tempdir().expect("a folder");
     fs::create_dir(home.path().join("work")).expect("a folder");
     fs::write(home.path().join("work/a.json"), "{}").expect("written");
     home

@@ -10,9 +10,9 @@ const SCRIPTED: &str = include_str!("../fixtures/scripted.wat");
 
 #[test]
 fn twelve_checks_in_three_tiers_over_a_thousand_files_report_the_same_twice() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let root = folder.path();
-    let cache = tempfile::tempdir().expect("a folder");
+    let cache = crate::support::tempdir().expect("a folder");
     fs::write(root.join("scripted.wasm"), guests::assemble("scripted", SCRIPTED)).expect("written");
     for number in 0..1_000 {
         let below = root.join(format!("part-{}", number % 7));

@@ -134,7 +134,7 @@ fn plan(body: &str) -> Result<(), Failed> {
             .expect("a pattern")
     });
     static GRANT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""(command|model):([\w-]+)""#).expect("a pattern"));
-    let home = tempfile::tempdir()?;
+    let home = crate::support::tempdir()?;
     let work = home.path().join("work");
     fs::create_dir_all(work.join("checks"))?;
     let mut text = body.to_owned();
@@ -238,13 +238,13 @@ fn console(guide: &Path, text: &str, parts: &[Part<'_>]) -> Result<(), Failed> {
     if expected.is_empty() {
         return Ok(());
     }
-    let home = tempfile::tempdir()?;
+    let home = crate::support::tempdir()?;
     let work = home.path().canonicalize()?.join("work");
     fs::create_dir(&work)?;
     let gate = Path::new(env!("CARGO_BIN_EXE_gate"));
     let mut path = std::ffi::OsString::from(gate.parent().unwrap_or(gate));
     path.push(":");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path.push(support::search_path());
     // One stream, in the order in which a terminal would show it.
     let mut bash = Command::new("bash");
     let bash = support::isolate(bash.args(["-c", &format!("exec 2>&1\n{script}")]), &work, home.path());

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 /// Returns a folder with its own command `greet`, found by its own `PATH`.
 fn project(greeting: &str) -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let work = folder.path().join("work");
     let programs = folder.path().join("programs");
     fs::create_dir_all(&work).expect("a folder");
@@ -56,7 +56,7 @@ fn two_runs_at_once_each_see_their_own_environment() {
 
 #[test]
 fn git_sees_the_environment_of_the_request_too() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let git = |arguments: &[&str]| {
         let mut git = std::process::Command::new("git");
         git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-C"]).arg(folder.path()).args(arguments);
@@ -95,7 +95,7 @@ fn git_sees_the_environment_of_the_request_too() {
 
 #[test]
 fn a_caller_gets_a_record_an_error_or_nothing_at_all() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     fs::write(folder.path().join("a.json"), "[1,]").expect("written");
     let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
     let host = Host::new(&Environment::default()).expect("a host");

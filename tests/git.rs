@@ -17,7 +17,7 @@ struct Home(tempfile::TempDir);
 
 impl Home {
     fn new() -> Self {
-        let home = Self(tempfile::tempdir().expect("a folder"));
+        let home = Self(crate::support::tempdir().expect("a folder"));
         fs::create_dir(home.work()).expect("a folder");
         home.sh("echo '[1]' > a.json; git init -q -b main; git add -A; git commit -qm first");
         home

@@ -8,8 +8,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use wit_component::{ComponentEncoder, StringEncoding};
-use wit_parser::Resolve;
+use wit_parser::{PackageId, Resolve};
 
 pub(crate) fn folder() -> PathBuf {
     root().join("fixtures/components")
@@ -65,13 +66,19 @@ pub(crate) fn assemble(name: &str, text: &str) -> Vec<u8> {
     if wasmparser::Parser::is_component(&bytes) {
         return bytes;
     }
-    let mut resolve = Resolve::default();
-    resolve.push_dir(root().join("wit")).expect("the contract");
-    let worlds = resolve.push_file(folder().join("worlds.wit")).expect("the worlds");
+    let (resolve, worlds) = &*WORLDS;
     let world = if text.contains("/submission-verifier@") { "submission" } else { "file" };
-    let world = resolve.select_world(&[worlds], Some(world)).expect("the world");
+    let world = resolve.select_world(&[*worlds], Some(world)).expect("the world");
     let encoding = if text.contains(";; encoding: utf-16") { StringEncoding::UTF16 } else { StringEncoding::UTF8 };
-    wit_component::embed_component_metadata(&mut bytes, &resolve, world, encoding).expect("embeddable");
+    wit_component::embed_component_metadata(&mut bytes, resolve, world, encoding).expect("embeddable");
     let encoder = ComponentEncoder::default().module(&bytes).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     encoder.validate(true).encode().unwrap_or_else(|error| panic!("{name}: {error:?}"))
 }
+
+/// The contract with the worlds of the guests, parsed once.
+static WORLDS: LazyLock<(Resolve, PackageId)> = LazyLock::new(|| {
+    let mut resolve = Resolve::default();
+    resolve.push_dir(root().join("wit")).expect("the contract");
+    let worlds = resolve.push_file(folder().join("worlds.wit")).expect("the worlds");
+    (resolve, worlds)
+});

@@ -20,7 +20,7 @@ struct Work {
 
 impl Work {
     fn new(gate_toml: Option<&str>) -> Self {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = crate::support::tempdir().expect("a folder");
         let work = Self { home };
         fs::create_dir(work.folder()).expect("a folder");
         if let Some(text) = gate_toml {

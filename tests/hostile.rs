@@ -13,6 +13,7 @@ use gatehost::limits::Limits;
 use gatehost::runtime::CallResult;
 use gatehost::verdict::{ErrorKind, Failure, Status, Verdict};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use ErrorKind::*;
@@ -238,7 +239,10 @@ impl Guest {
 /// Returns the components of the catalogue and their inputs. A guest that must time out gets little time.
 pub(crate) fn questions(little: Duration) -> Vec<(Vec<u8>, Question)> {
     let time = |expected: &Expected| if *expected == Ended(LimitTime) { little } else { Limits::default().time };
-    CATALOGUE.iter().map(|(_, guest, expected)| (guest.component(), guest.question(time(expected)))).collect()
+    static COMPONENTS: LazyLock<Vec<Vec<u8>>> =
+        LazyLock::new(|| CATALOGUE.iter().map(|(_, guest, _)| guest.component()).collect());
+    let rows = CATALOGUE.iter().zip(&*COMPONENTS);
+    rows.map(|((_, guest, expected), component)| (component.clone(), guest.question(time(expected)))).collect()
 }
 
 /// Returns what is wrong with these answers, one line each.

@@ -19,7 +19,7 @@ struct Work {
 
 impl Work {
     fn new() -> Self {
-        let work = Self { home: tempfile::tempdir().expect("a folder") };
+        let work = Self { home: crate::support::tempdir().expect("a folder") };
         fs::create_dir(work.folder()).expect("a folder");
         work.must("git", &["init", "-q", "."]);
         work.must("git", &["commit", "-q", "--allow-empty", "-m", "base"]);

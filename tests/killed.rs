@@ -16,7 +16,7 @@ fn printed(output: &Output) -> String {
 #[test]
 fn a_gate_that_is_killed_has_said_nothing() {
     signals::heed_interrupts();
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     fs::write(folder.path().join("spin.wasm"), guests::component("spin-in-check")).expect("written");
     fs::write(folder.path().join("a.txt"), "a").expect("written");
     for name in ["KILL", "ABRT", "SEGV", "TERM", "INT"] {
@@ -37,7 +37,7 @@ fn a_gate_that_is_killed_has_said_nothing() {
 
 #[test]
 fn without_memory_a_bad_file_does_not_pass() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     fs::write(folder.path().join("bad.json"), "{\"a\": }").expect("written");
     let (mut gave_up, mut judged) = (0, 0);
     for mebibytes in [8, 64, 128, 160, 192, 256, 384, 512, 1 << 10, 8 << 10, 256 << 10] {

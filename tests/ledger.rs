@@ -24,7 +24,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let temporary = tempfile::tempdir().expect("a folder");
+        let temporary = crate::support::tempdir().expect("a folder");
         let home = temporary.path().canonicalize().expect("a folder");
         let work = home.join("work");
         std::fs::create_dir(&work).expect("a folder");
@@ -258,7 +258,7 @@ fn a_thousand_runs_that_are_killed_at_random_lose_nothing() {
 
 /// Writers at the same time, each a process of its own: this program, called for `writer_process` alone.
 fn writers(writers: usize, each: usize) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let children: Vec<Child> = (0..writers)
         .map(|writer| {
             let mut child = Command::new(std::env::current_exe().expect("this program"));

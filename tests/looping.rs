@@ -57,7 +57,7 @@ impl Ran {
 
 impl Home {
     fn new(gate: &str) -> Self {
-        let home = Self(tempfile::tempdir().expect("a folder"));
+        let home = Self(crate::support::tempdir().expect("a folder"));
         fs::create_dir(home.work()).expect("a folder");
         fs::write(home.work().join("gate.toml"), gate).expect("written");
         home.sh("echo '[1]' > a.json; git init -q -b main; git add -A; git commit -qm first");

@@ -35,7 +35,7 @@ impl Server {
 
     /// A server that was told nothing yet.
     fn silent(gate_toml: Option<&str>) -> Self {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = crate::support::tempdir().expect("a folder");
         let work = home.path().join("work");
         fs::create_dir(&work).expect("a folder");
         if let Some(text) = gate_toml {
@@ -251,7 +251,7 @@ fn a_client_that_stops_reading_ends_the_session() {
 
 #[test]
 fn a_client_that_disappears_leaves_nothing_running() {
-    let outside = tempfile::tempdir().expect("a folder");
+    let outside = crate::support::tempdir().expect("a folder");
     let outside = outside.path().canonicalize().expect("a folder");
     let slow = format!(
         "[gate.default]\nall = [\"slow\"]\n[check.slow]\nverifier = \"command\"\ngrants = [\"command:slow\"]\n\

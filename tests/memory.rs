@@ -13,8 +13,10 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let place =
-            Self { work: tempfile::tempdir().expect("a folder"), cache: tempfile::tempdir().expect("a folder") };
+        let place = Self {
+            work: crate::support::tempdir().expect("a folder"),
+            cache: crate::support::tempdir().expect("a folder"),
+        };
         for name in ["a.json", "b.json", "c.json"] {
             place.write(name, "[1]");
         }

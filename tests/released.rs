@@ -72,7 +72,7 @@ fn verifiers_of_every_released_contract_describe_themselves() {
 
 #[test]
 fn submission_verifiers_of_every_released_contract_answer() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     fs::write(folder.path().join("notes.txt"), "abcdef").expect("written");
     let workspace = Arc::new(Workspace::open(folder.path()).expect("a workspace"));
     for version in RELEASED {

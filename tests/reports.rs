@@ -17,7 +17,7 @@ fn gate(home: &Path, arguments: &str) -> (Option<i32>, String, String) {
 }
 
 fn work() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a folder");
+    let home = crate::support::tempdir().expect("a folder");
     fs::create_dir(home.path().join("work")).expect("a folder");
     fs::write(home.path().join("work/a.json"), "{\"a\": 1,}").expect("written");
     home

@@ -1,5 +1,6 @@
 //! Shared by all test targets: the list of cases, an isolated environment, and one cache of compiled components.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -48,12 +49,57 @@ fn folders(parent: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The room that all tests need in memory at the same time, several times over.
+const ROOM_BYTES: u64 = 2 << 30;
+
+/// Returns a file system in memory, if there is one with enough room.
+pub(crate) fn memory() -> Option<&'static Path> {
+    let memory = Path::new("/dev/shm");
+    let about = rustix::fs::statvfs(memory).ok()?;
+    let has_room = about.f_bavail.saturating_mul(about.f_frsize) >= ROOM_BYTES;
+    (has_room && !about.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC)).then_some(memory)
+}
+
+/// Creates a temporary folder, in memory if possible: tests create, sync and delete so many files that they would wait for the
+/// disk. `TMPDIR` chooses another place. Tests of the sandbox use `tempfile::tempdir`, because the sandbox replaces `/dev`.
+pub(crate) fn tempdir() -> io::Result<tempfile::TempDir> {
+    static PARENT: OnceLock<PathBuf> = OnceLock::new();
+    let choose = || match memory() {
+        Some(memory) if std::env::var_os("TMPDIR").is_none() => memory.to_owned(),
+        _ => std::env::temp_dir(),
+    };
+    tempfile::tempdir_in(PARENT.get_or_init(choose))
+}
+
+/// Programs that the tests start by their names.
+const PROGRAMS: [&str; 3] = ["bash", "git", "python3"];
+
+/// Returns the search path without folders of the developer's home. Version managers keep whole installations there, and `gate`
+/// would look for credentials in all their files before each command, because it gets another home. If a program is nowhere
+/// else, it returns the whole search path.
+pub(crate) fn search_path() -> &'static OsStr {
+    static SEARCH: OnceLock<OsString> = OnceLock::new();
+    SEARCH.get_or_init(|| {
+        let whole = std::env::var_os("PATH").unwrap_or_default();
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let is_kept = |folder: &PathBuf| {
+            !home.as_ref().is_some_and(|home| folder.starts_with(home)) || folder.join("cargo").is_file()
+        };
+        let folders: Vec<PathBuf> = std::env::split_paths(&whole).filter(is_kept).collect();
+        let is_there = |program: &&str| folders.iter().any(|folder| folder.join(program).is_file());
+        match std::env::join_paths(&folders) {
+            Ok(short) if PROGRAMS.iter().all(is_there) => short,
+            _ => whole,
+        }
+    })
+}
+
 /// Gives a command an environment without anything of the developer's. The cache and the ledger are below `home`.
 pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
     command
         .current_dir(folder)
         .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("PATH", search_path())
         .env("HOME", home)
         .env("GATE_CACHE_DIR", home.join("cache"))
         .env("GIT_CONFIG_NOSYSTEM", "1")

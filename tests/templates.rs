@@ -31,7 +31,7 @@ fn the_whole_contract_is_handed_out() {
 
 #[test]
 fn the_whole_sdk_is_handed_out() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let made = Command::new(env!("CARGO_BIN_EXE_gate"))
         .args(["new", "sample", "--lang", "rust"])
         .current_dir(folder.path())

@@ -12,7 +12,7 @@ fn verdict(host: &TestHost, name: &str, question: Question) -> Verdict {
 
 #[test]
 fn a_file_of_a_gigabyte_is_refused_unread() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let path = folder.path().join("huge.wasm");
     File::create(&path).expect("a file").set_len(1 << 30).expect("a sparse file");
     let failure = ComponentSource::from_file(&path).expect_err("too large");
@@ -28,7 +28,7 @@ fn other_bytes_than_the_expected_are_refused() {
     let failure = source.must_be(json_syntax().digest).expect_err("others");
     assert_eq!(failure.kind, TrustDigestMismatch);
 
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     fs::write(folder.path().join("other.wasm"), source.bytes()).expect("written");
     let named = |name: &str, digest: &str| ComponentSource::named(&format!("{name}@{digest}"), folder.path());
     named("./other.wasm", source.digest()).expect("the same");
@@ -40,7 +40,7 @@ fn other_bytes_than_the_expected_are_refused() {
 
 #[test]
 fn what_was_hashed_is_what_runs_whatever_becomes_of_the_file() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let path = folder.path().join("swapped.wasm");
     fs::write(&path, guests::component("unreachable")).expect("written");
     let source = ComponentSource::from_file(&path).expect("read");

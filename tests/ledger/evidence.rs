@@ -284,7 +284,7 @@ fn in_a_browser(page: &Path) -> Option<String> {
     let found: Vec<PathBuf> =
         std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).collect();
     let browser = found.into_iter().find(|program| program.is_file())?;
-    let profile = tempfile::tempdir().expect("a folder");
+    let profile = crate::support::tempdir().expect("a folder");
     let output = Command::new(browser)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))

@@ -153,7 +153,7 @@ fn behind_a_command(more: &str) -> (tempfile::TempDir, Models) {
         "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[command.ask]\nrun = [\"cat\"]\n[model.m]\napi = \"command\"\ncommand = \"ask\"\n{more}\n"
     );
     let config = config::parse(file.as_bytes()).expect("valid");
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let commands = Commands::new(config.commands, folder.path().to_owned());
     let commands = Arc::new(commands.with_environment(Environment::of_process()));
     (folder, Models::new(config.models, commands, Executor::default(), None))

@@ -138,7 +138,7 @@ fn no_word_of_it_holds_the_key() {
     let long = format!(r#"{{"error": {{"message": "{}{key}"}}}}"#, "x".repeat(202 - key.len()));
     acts.push(Act::Status(400, "", long));
     acts.push(Act::Status(302, format!("location: https://elsewhere/?key={key}\r\n").leak(), String::new()));
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     for (number, act) in acts.into_iter().enumerate() {
         for api in APIS {
             let server = Server::doing(vec![act.clone()]);

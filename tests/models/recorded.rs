@@ -46,7 +46,7 @@ fn record(case: &Path, answers: Vec<String>) -> String {
         let answer = answers.get(number).expect("as many answers as questions");
         Act::Say(answer.replace("{nonce}", nonce(asked)))
     });
-    let temporary = tempfile::tempdir().expect("a folder");
+    let temporary = crate::support::tempdir().expect("a folder");
     let root = temporary.path().join("work");
     fs::create_dir(&root).expect("a folder");
     support::copy(&case.join("workspace"), &root);

@@ -29,7 +29,7 @@ impl Bench {
             runtime.load(&ComponentSource::bundled(bundled), &grants).expect("loaded")
         };
         let verifiers = REVIEWERS.iter().map(load).collect();
-        Self { runtime, verifiers, folder: tempfile::tempdir().expect("a folder") }
+        Self { runtime, verifiers, folder: crate::support::tempdir().expect("a folder") }
     }
 
     /// Have one reviewer judge.

@@ -23,7 +23,7 @@ fn play(models: &Models, words: &str) -> Result<String, NoAnswer> {
 
 #[test]
 fn a_tape_repeats_the_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let path = folder.path().join("tape.jsonl");
     let server = echo_nonce(1);
     let asked = model("openai", &server.url, "");
@@ -54,7 +54,7 @@ fn a_tape_repeats_the_run() {
 
 #[test]
 fn no_answer_is_repeated_too_and_limits_still_hold() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let path = folder.path().join("tape.jsonl");
     let server = Server::doing(vec![Act::Status(400, "", String::new()), Act::Say("yes".to_owned())]);
     let asked = model("anthropic", &server.url, "");
@@ -75,7 +75,7 @@ fn no_answer_is_repeated_too_and_limits_still_hold() {
 
 #[test]
 fn a_tape_that_was_changed_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::support::tempdir().expect("a folder");
     let path = folder.path().join("tape.jsonl");
     let server = Server::doing(vec![Act::Say("yes".to_owned())]);
     let recording = models(

@@ -8,6 +8,7 @@
 //! read in either part is confirmed.
 
 use super::{CheckAnswer, Checked, Circumstances, GateEvent, RunCheck, run};
+use crate::config::Leniency;
 use crate::outcome::{Node, NodeKind, Outcome, SkipReason};
 use crate::plan::{self, GateRule, Plan, PlanNodeKind};
 use crate::submission::Evidence;
@@ -41,7 +42,7 @@ pub async fn run_failed_first(
     let mut left_out = circumstances.left_out.clone();
     left_out.extend(later.iter().cloned());
     let mut first = run(plan, &Circumstances { left_out, ..circumstances.clone() }, &parts).await;
-    if decides(&first) {
+    if decides(plan, &first) {
         unreached(&mut first, &later);
         report(&first, &first.name.clone(), &parts);
         return first;
@@ -110,8 +111,15 @@ fn address(check: &plan::Check) -> usize {
 }
 
 /// Returns whether the first part settles the result: a check that counts did not pass, and so the gate does not.
-fn decides(first: &Node) -> bool {
-    is_failure(first.outcome) && has_failed_check(first)
+///
+/// An abstention settles nothing if a gate has `on_error = "warn"`: an error of another member outranks the abstention, and the
+/// gate lets errors through.
+fn decides(plan: &Plan, first: &Node) -> bool {
+    let lets_errors_through =
+        |node: &plan::PlanNode| matches!(node.what, PlanNodeKind::Gate(_)) && node.on_error == Leniency::Warn;
+    is_failure(first.outcome)
+        && has_failed_check(first)
+        && (first.outcome != Outcome::Abstain || !plan.root.walk().any(lets_errors_through))
 }
 
 fn is_failure(outcome: Outcome) -> bool {

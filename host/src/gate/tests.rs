@@ -480,6 +480,13 @@ fn what_failed_before_runs_first_and_decides_only_against() {
             "{rule:?}"
         );
     }
+    // An abstention alone settles nothing where an error, which outranks it, is let through.
+    let lenient = || all().with(|node| node.on_error = Leniency::Warn);
+    for root in [lenient(), gate("outer", GateRule::All, vec![lenient()])] {
+        let script = || Script::of(&[("a", "+"), ("b", "?"), ("c", "!")]);
+        assert_eq!(run_gate(root.clone(), &script()).outcome.as_str(), "pass");
+        assert_eq!(run_first(root, &script(), &["b"]).outcome.as_str(), "pass");
+    }
     // The tiers before it run whole: what they established is known to it.
     let tiers = gate(
         "g",
