@@ -13,7 +13,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a>(&'a [u8]);
 
-/// Bytes of a word that were looked for. Only the first of them is certain.
+/// Bytes of a word that were looked for: those whose highest bits are set. Only the first of them is certain.
 #[derive(Clone, Copy, Debug)]
 pub struct Hits(u64);
 
@@ -31,26 +31,26 @@ impl Hits {
     #[inline(always)]
     pub fn of(word: u64, byte: u8) -> Self {
         let zeros = word ^ (ONES * u64::from(byte));
-        Self(zeros.wrapping_sub(ONES) & !zeros & HIGH)
+        Self(zeros.wrapping_sub(ONES) & !zeros)
     }
 
     /// Returns the control characters below the space.
     #[inline(always)]
     pub fn controls(word: u64) -> Self {
-        Self(word.wrapping_sub(ONES * 0x20) & !word & HIGH)
+        Self(word.wrapping_sub(ONES * 0x20) & !word)
     }
 
     /// Returns DEL and the bytes of characters that are not ASCII, in UTF-8.
     #[inline(always)]
     pub fn beyond_ascii(word: u64) -> Self {
-        Self(word.wrapping_add(ONES) & HIGH)
+        Self(word.wrapping_add(ONES))
     }
 
     /// Returns the bytes that are not this byte.
     #[inline(always)]
     pub fn not(word: u64, byte: u8) -> Self {
         let others = word ^ (ONES * u64::from(byte));
-        Self((((others & !HIGH) + !HIGH) | others) & HIGH)
+        Self(((others & !HIGH) + !HIGH) | others)
     }
 }
 
@@ -104,7 +104,7 @@ impl<'a> Words<'a> {
     #[inline(always)]
     pub fn find(self, mut at: usize, hits: impl Fn(u64) -> Hits) -> usize {
         while at < self.0.len() {
-            let found = hits(self.word(at)).0;
+            let found = hits(self.word(at)).0 & HIGH;
             if found != 0 {
                 return self.0.len().min(at + found.trailing_zeros() as usize / 8);
             }

@@ -59,12 +59,15 @@ pub(crate) fn compare(
         count[usize::from(check(&text))] += 1;
     }
     let [rejected, accepted] = count;
-    let least = (accepted + rejected) / 10;
+    let least = if real.is_empty() { (accepted + rejected) / 10 } else { 0 };
     assert!(accepted > least && rejected > least, "{accepted} accepted, {rejected} rejected");
 }
 
 /// A few lines in a row, mostly, as long texts are slow to parse and mostly alike.
 fn some_lines(random: &mut Random, text: &str) -> String {
+    if text.len() < 4_000 && random.below(4) == 0 {
+        return text.to_owned();
+    }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let start = match random.below(2) {
         0 => 0,
