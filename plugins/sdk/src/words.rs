@@ -144,8 +144,8 @@ impl<'a> Words<'a> {
         match first {
             ..0xC2 => None,
             0xC2 if second < 0xA0 => None,
-            ..0xE0 => Some(at + 2),
-            ..0xF0 => match (first, second, self.byte(at + 2)?) {
+            0xC2..0xE0 => Some(at + 2),
+            0xE0..0xF0 => match (first, second, self.byte(at + 2)?) {
                 (0xE2, 0x80, 0xA8 | 0xA9) | (0xEF, 0xBB, 0xBF) | (0xEF, 0xBF, 0xBE | 0xBF) => None,
                 _ => Some(at + 3),
             },

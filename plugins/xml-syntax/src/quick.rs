@@ -2,8 +2,9 @@
 //! reject well-formed XML, but must never accept a text in which the checker finds something.
 //!
 //! It reads elements and attributes with names in ASCII, text, the five entities that need no declaration, comments and CDATA
-//! sections. It leaves everything else to the checker: document types, character references, processing instructions, prefixes
-//! that another element than the root declares. Tests compare it with the checker on generated and mutated texts.
+//! sections. It leaves everything else to the checker: declarations in a document type, character references, processing
+//! instructions, prefixes that another element than the root declares. Tests compare it with the checker on generated and mutated
+//! texts.
 
 use gatehost_sdk::words::{Hits, Keys, Words};
 use std::ops::Range;
@@ -38,8 +39,12 @@ impl Quick<'_> {
 
     fn document(&mut self) -> Option<()> {
         let at = self.declaration()?;
-        let at = self.outside(at)?;
-        let mut at = self.start_tag(at, true)?;
+        let mut at = self.outside(at)?;
+        if self.text.has(at, b"<!DOCTYPE ") {
+            at = self.document_type(at + 10)?;
+            at = self.outside(at)?;
+        }
+        at = self.start_tag(at, true)?;
         while !self.open.is_empty() {
             at = self.content(at)?;
         }
@@ -78,6 +83,37 @@ impl Quick<'_> {
             _ => self.byte(at + 1)?.is_ascii_alphabetic(),
         };
         (starts_right && self.byte(end)? == quote).then_some(end + 1)
+    }
+
+    /// Reads a document type without declarations of its own.
+    fn document_type(&self, at: usize) -> Option<usize> {
+        let mut at = self.name(self.space(at))?;
+        let next = self.space(at);
+        let literals = match self.byte(next)? {
+            b'P' if next > at && self.text.has(next, b"PUBLIC") => 2,
+            b'S' if next > at && self.text.has(next, b"SYSTEM") => 1,
+            _ => 0,
+        };
+        if literals > 0 {
+            at = next + 6;
+        }
+        for _ in 0..literals {
+            let quote = self.space(at);
+            if quote == at || !matches!(self.byte(quote)?, b'"' | b'\'') {
+                return None;
+            }
+            at = quote + 1;
+            while matches!(self.byte(at)?, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'-' | b'.' | b'/' | b':' | b'_' | b'+')
+            {
+                at += 1;
+            }
+            if self.byte(at)? != self.byte(quote)? {
+                return None;
+            }
+            at += 1;
+        }
+        at = self.space(at);
+        (self.byte(at)? == b'>').then_some(at + 1)
     }
 
     /// Reads spaces and comments before and after the root element.

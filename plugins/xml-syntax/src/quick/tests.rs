@@ -20,6 +20,9 @@ const TEXTS: &[&str] = &[
 "#,
     "<rows>\r\n <row id=\"1\"><name>item</name></row>\r\n <row/>\r\n</rows>\r\n",
     "<?xml version='1.0' standalone=\"no\" ?><a:b c='d' xmlns:a='e' a:c=\"f\"><g/></a:b>",
+    "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0//EN\" 'http://a/b.dtd'>\n<!-- a --><html></html>",
+    "<!DOCTYPE a SYSTEM 'a_b.dtd' ><a/>",
+    "<!DOCTYPE a><a/>",
 ];
 
 const ALPHABET: &[&str] = &[
@@ -52,6 +55,10 @@ const ALPHABET: &[&str] = &[
     "<?a b?>",
     "<?xml",
     "<!DOCTYPE a>",
+    "<!DOCTYPE a SYSTEM 'b'>",
+    "<!DOCTYPE a PUBLIC 'b' 'c'>",
+    "PUBLIC",
+    "SYSTEM",
     ":",
     "a:",
     "xml:",
@@ -197,7 +204,7 @@ fn the_rest_is_left_to_the_checker() {
         "<a b='c' b='d'/>",
         "<a:b/>",
         "<a><b xmlns:c='d'/></a>",
-        "<!DOCTYPE a><a/>",
+        "<!DOCTYPE a []><a/>",
         "<a>&b;</a>",
         "<a>]]></a>",
         "<a>\u{1}</a>",
