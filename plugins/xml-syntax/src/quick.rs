@@ -103,8 +103,8 @@ impl Quick<'_> {
                 return None;
             }
             at = quote + 1;
-            while matches!(self.byte(at)?, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'-' | b'.' | b'/' | b':' | b'_' | b'+')
-            {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -./:_+".contains(&byte);
+            while is_plain(self.byte(at)?) {
                 at += 1;
             }
             if self.byte(at)? != self.byte(quote)? {

@@ -262,3 +262,17 @@ fn the_rest_is_left_to_the_parser() {
     assert!(!is_toml(&format!("a = {}{}", "[".repeat(100), "]".repeat(100))));
     assert!(!is_toml(&format!("[{}a]", "a.".repeat(100))));
 }
+
+#[test]
+fn length_does_not_matter() {
+    let long = "a".repeat(5_000);
+    let numbers = "1, ".repeat(5_000);
+    for text in [
+        format!("{long} = '{long}' # {long}\n[b.{long}]\n\"{long}\" = \"\"\"\n{long}\n\"\"\"\n"),
+        format!("a = [{numbers}]\nb = {{ c = [{numbers}1], {long} = 2 }}\n"),
+        "# a\n".repeat(5_000),
+        "[[a]]\nb = 1\n".repeat(2_000),
+    ] {
+        assert!(checked(&text), "{}", &text[..30]);
+    }
+}

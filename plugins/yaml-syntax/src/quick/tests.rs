@@ -316,3 +316,35 @@ fn the_rest_is_left_to_the_parser() {
     assert!(!is_yaml(&"- ".repeat(1_000)));
     assert!(!is_yaml(&format!("a: {}{}", "[".repeat(1_000), "]".repeat(1_000))));
 }
+
+/// The parser has limits of lengths.
+#[test]
+fn length_does_not_matter() {
+    let long = "a".repeat(5_000);
+    let words = "a b ".repeat(2_000);
+    let entries = "a, ".repeat(5_000);
+    let lines = "a,\n    ".repeat(5_000);
+    let comments = "  # a\n".repeat(5_000);
+    for text in [
+        format!("k: {long}\n"),
+        format!("k: \"{long}\" # {long}\n"),
+        format!("k:\n  '{long}'\n"),
+        format!("k:\n  {words}c\n  {words}c\n"),
+        format!("- {long}\n- \"{long}\"\n- k: {long}\n"),
+        format!("-\n  '{long}'\n"),
+        format!("k: [{entries}'{long}', {long}]\n"),
+        format!("- [{entries}b]\n- [\n    {lines}b]\n"),
+        format!("-\n  {{k: [{entries}b], l: {long}}}\n"),
+        format!("k:\n  [{entries}b]\n"),
+        format!("k:\n{comments}  l: m\n{comments}n:\n{comments}- o\n{comments}- p: q\n{comments}"),
+        format!("k: |\n  {long}\n{}  {long}\n", "\n".repeat(5_000)),
+        format!("{}k: v\n", "\n".repeat(5_000)),
+    ] {
+        assert!(checked(&text), "{}", &text[..30]);
+    }
+    for length in [499, 500] {
+        assert!(checked(&format!("{}: b\n", "a".repeat(length))));
+        assert!(checked(&format!("- \"{}\": {{{}: b}}\n", "a".repeat(length), "ö".repeat(length / 2))));
+    }
+    assert!(!is_yaml(&format!("{long}: b\n")));
+}
