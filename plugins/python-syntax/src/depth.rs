@@ -1,6 +1,8 @@
 //! Finds the first place where a text is nested deeper than Python allows, or too deep for the parser's recursion.
 
-use gatehost_sdk::nesting::Nesting;
+mod bound;
+
+use gatehost_sdk::nesting::{Nesting, STACK};
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, lexer::lex};
 
@@ -31,6 +33,9 @@ const LINK: u32 = 220;
 
 /// The first byte at which the text goes beyond something.
 pub(crate) fn first_beyond(text: &str) -> Option<(usize, LimitExceeded)> {
+    if bound::stack(text).is_some_and(|stack| stack <= STACK) {
+        return None;
+    }
     let beyond = Scan::over(text)?;
     // The lexer does not tell where it is, so the shortest beginning that is too deep tells: rare, and cheap enough.
     let (mut fits, mut too_deep) = (0, text.len());
@@ -123,3 +128,6 @@ impl Scan {
             || !(token.is_operator() || token.is_non_soft_keyword());
     }
 }
+
+#[cfg(test)]
+mod tests;

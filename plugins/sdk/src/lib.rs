@@ -34,6 +34,7 @@ mod syntax;
 pub mod text;
 pub mod vacuous;
 mod verdict;
+pub mod words;
 
 pub use arena::Arena;
 pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, File};

@@ -79,6 +79,11 @@ impl Nesting {
         self.outer.len()
     }
 
+    /// Returns the most stack in bytes that the parser would have needed so far.
+    pub fn deepest(&self) -> u32 {
+        self.deepest
+    }
+
     /// Returns whether the parser would have needed more than [`STACK`] so far.
     pub fn is_too_deep(&self) -> bool {
         self.deepest > STACK

@@ -3,14 +3,15 @@
 //! The checker is our own. It keeps a list of open elements and builds no tree, so depth and size do not matter, and it never
 //! expands an entity. Other parsers build trees, expand entities, or refuse too much: of 580 valid files, labelled by expat, the
 //! crate `xml` 1.4 accepts 462 and this checker 577; of 420 invalid files they reject 416 and 409. `document.rs` reads elements,
-//! `doctype.rs` the declarations of an internal subset, and `text.rs` what both consist of. Nothing is fetched: an external
-//! subset may declare any entity.
+//! `doctype.rs` the declarations of an internal subset, and `text.rs` what both consist of. `quick.rs` recognises most well-formed
+//! files in far fewer instructions. Nothing is fetched: an external subset may declare any entity.
 
 mod attributes;
 mod doctype;
 mod document;
 mod encoding;
 mod entities;
+mod quick;
 mod text;
 
 use encoding::Encoded;
@@ -95,6 +96,7 @@ impl FileVerifier for XmlSyntax {
 }
 
 gatehost_sdk::export_file_verifier!(XmlSyntax);
+gatehost_sdk::use_arena!();
 
 /// What is wrong, and at which byte.
 #[derive(Debug)]
@@ -105,6 +107,11 @@ struct Problem {
 }
 
 fn judge(path: &str, text: &str, prefixes: Severity) -> Verdict {
+    if quick::is_xml(text) { Verdict::pass() } else { parsed(path, text, prefixes) }
+}
+
+/// Returns the verdict of the checker.
+fn parsed(path: &str, text: &str, prefixes: Severity) -> Verdict {
     let mut problems = document::problems(text, prefixes != Severity::Ignore);
     problems.sort_by_key(|problem| problem.at);
     let level = |code| match code {
