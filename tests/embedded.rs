@@ -49,7 +49,7 @@ fn what_is_not_built_in_is_an_error_and_never_a_pass() {
     use std::collections::BTreeMap;
     use std::sync::Arc;
     let config = gatehost::config::parse(
-        format!("{TRIVIAL}[command.c]\nrun = [\"true\"]\n[model.m]\napi = \"openai\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\"\ntimeout = \"1s\"\n").as_bytes(),
+        format!("{TRIVIAL}[command.c]\nrun = [\"true\"]\n[model.m]\napi = \"openai\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\"\ntimeout = \"60s\"\n").as_bytes(),
     )
     .unwrap();
     let folder = tempfile::tempdir().unwrap();
