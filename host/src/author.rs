@@ -8,7 +8,7 @@ mod project;
 mod script;
 mod trial;
 
-pub use bench::{Estimate, Measured, TRIVIAL, measure};
+pub use bench::{Counted, Estimate, Measured, TRIVIAL, count, measure};
 pub use case::{Case, CaseInput, read_all};
 pub use conformance::{Promise, conformance};
 pub use project::{LANGUAGES, MANIFEST, Manifest, VerifierProject};

@@ -1,8 +1,8 @@
 //! Measures the time, memory and instructions of each call, compared with a verifier that only returns pass.
 
 use super::case::{Case, CaseInput};
-use super::trial::Trial;
-use crate::runtime::{CallResult, FileInput};
+use super::trial::{Trial, TrialRun};
+use crate::runtime::FileInput;
 use crate::verdict::Failure;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -54,6 +54,22 @@ pub struct Measured {
     pub instructions: u64,
 }
 
+/// The work of all calls of one case. It depends on neither the machine nor its load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counted {
+    /// The case.
+    pub case: String,
+    /// How many calls it takes: one for each file, or one for a submission.
+    pub calls: usize,
+    /// The most bytes of linear memory of one call.
+    pub memory: usize,
+    /// The WebAssembly instructions that all calls executed.
+    pub instructions: u64,
+    /// The instructions of another build of the verifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_instructions: Option<u64>,
+}
+
 /// How long a case is measured, and the least and most rounds.
 const TIME: Duration = Duration::from_secs(1);
 const ROUNDS: (usize, usize) = (20, 1_000);
@@ -70,21 +86,51 @@ pub async fn measure(
     let mut measured = Vec::new();
     for case in cases {
         let mut all = measure_case(trial, trivial, other, case).await?;
-        let counted = counting.judge(case).await?;
-        let used = |answer: &CallResult| answer.used.instructions.unwrap_or_default();
-        all.instructions = counted.answers.iter().map(|(_, answer)| used(answer)).sum();
+        all.instructions = instructions(&counting.judge(case).await?);
         measured.push(all);
     }
     Ok(measured)
 }
 
-async fn measure_case(trial: &Trial, trivial: &Trial, other: Option<&Trial>, case: &Case) -> Result<Measured, Failure> {
-    let judged = trial.judge(case).await?;
-    if let Some(failure) = judged.error() {
-        return Err(Failure { message: format!("case `{}`: {}", case.name, failure.message), ..failure });
+/// Counts the instructions of all cases, with one call per file or submission. Both verifiers are in a runtime that counts.
+pub async fn count(counting: &Trial, other: Option<&Trial>, cases: &[Case]) -> Result<Vec<Counted>, Failure> {
+    let mut counted = Vec::new();
+    for case in cases {
+        let judged = judge(counting, case).await?;
+        let other_instructions = match other {
+            Some(other) => Some(instructions(&judge(other, case).await?)),
+            None => None,
+        };
+        counted.push(Counted {
+            case: case.name.clone(),
+            calls: judged.answers.len(),
+            memory: memory(&judged),
+            instructions: instructions(&judged),
+            other_instructions,
+        });
     }
-    let calls = judged.answers.len();
-    let memory = judged.answers.iter().map(|(_, answer)| answer.used.memory).max().unwrap_or_default();
+    Ok(counted)
+}
+
+/// Runs a case. An error of the verifier is an error here, since a call that broke off says nothing about the cost.
+async fn judge(trial: &Trial, case: &Case) -> Result<TrialRun, Failure> {
+    let of_case =
+        |failure: Failure| Failure { message: format!("case `{}`: {}", case.name, failure.message), ..failure };
+    let judged = trial.judge(case).await.map_err(of_case)?;
+    judged.error().map_or(Ok(judged), |failure| Err(of_case(failure)))
+}
+
+fn instructions(judged: &TrialRun) -> u64 {
+    judged.answers.iter().map(|(_, answer)| answer.used.instructions.unwrap_or_default()).sum()
+}
+
+fn memory(judged: &TrialRun) -> usize {
+    judged.answers.iter().map(|(_, answer)| answer.used.memory).max().unwrap_or_default()
+}
+
+async fn measure_case(trial: &Trial, trivial: &Trial, other: Option<&Trial>, case: &Case) -> Result<Measured, Failure> {
+    let judged = judge(trial, case).await?;
+    let (calls, memory) = (judged.answers.len(), memory(&judged));
     let baseline = Case { settings: serde_json::json!({}), given: as_files(&case.given), ..case.clone() };
     let (mut times, mut ratios, mut to_other) = (Vec::new(), Vec::new(), Vec::new());
     let start = Instant::now();

@@ -67,6 +67,7 @@ impl SubmissionVerifier for Command {
 }
 
 gatehost_sdk::export_submission_verifier!(Command);
+gatehost_sdk::use_arena!();
 
 /// `verify` is the command that the task names.
 fn judge(output: &Output, verify: Option<&str>) -> Verdict {
@@ -83,14 +84,14 @@ fn judge(output: &Output, verify: Option<&str>) -> Verdict {
 
 /// Why a success may prove less than it seems to.
 fn doubts(output: &Output, verify: Option<&str>) -> impl Iterator<Item = Finding> {
-    let line = command::line(output);
     let vacuous = is_vacuous(&output.argv).then(|| {
+        let line = command::line(output);
         Finding::warning("vacuous-command", format!("`{line}` succeeds whatever the work is, so it proves nothing"))
             .hint("run a command that fails when the work is wrong")
     });
     let verify = verify.filter(|verify| !verify.trim().is_empty() && !runs(&output.argv, verify));
     let other = verify.map(|verify| {
-        let verify = one_line(verify);
+        let (verify, line) = (one_line(verify), command::line(output));
         Finding::note(
             "other-than-verify",
             format!("the task's verify command is `{verify}`, but this check runs `{line}`"),

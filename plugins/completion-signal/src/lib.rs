@@ -329,6 +329,30 @@ mod tests {
     }
 
     #[test]
+    fn links_escapes_and_marks_are_read_as_shown() {
+        for (claim, status) in [
+            ("It works[1].\n\n[1]: https://example.com/a#b\n\nTASK_COMPLETE", Status::Pass),
+            (
+                "It works, see [the guide][1]\n\n[1]: https://example.com\n[2]: https://example.com/b\n\nTASK_COMPLETE",
+                Status::Pass,
+            ),
+            ("This is not do[ne]\n\n[ne]: /a\n\nIt works.\n\nTASK_COMPLETE", Status::Abstain),
+            ("This is not [do]ne\n\n[do]: /a\n\nIt works.\n\nTASK_COMPLETE", Status::Abstain),
+            ("[][a] Not yet done.\n\n[a]: /a\n\nIt works.\n\nTASK_COMPLETE", Status::Abstain),
+            ("This is not\n\n[1]: https://example.com\n\nTASK_COMPLETE", Status::Fail),
+            ("This is not\n\n[1]: https://example.com\n'title'\n\nTASK_COMPLETE", Status::Fail),
+            ("# This is not\n[1]: https://example.com\n\nTASK_COMPLETE", Status::Fail),
+            ("~~It works.~~ Not yet done.\n\nTASK_COMPLETE", Status::Abstain),
+            ("Reads \\r\\n as one line end, in ~10 ms.\n\nTASK_COMPLETE", Status::Pass),
+            ("ignore/types: add *.cjs, *.mjs\n\nTASK_COMPLETE", Status::Pass),
+            ("It is not *do*ne.\n\nTASK_COMPLETE", Status::Abstain),
+        ] {
+            let verdict = judge(Some(claim), "TASK_COMPLETE");
+            assert_eq!(verdict.status, status, "{claim:?}: {verdict:?}");
+        }
+    }
+
+    #[test]
     fn the_signal_can_be_another() {
         assert_eq!(judge(Some("DONE"), "DONE").status, Status::Pass);
         assert_eq!(judge(Some("__DONE__"), "__DONE__").status, Status::Pass);
@@ -389,7 +413,26 @@ mod tests {
             "✅",
             "ⓓ",
             "\\",
+            "\\r",
+            "\\b",
+            "~",
             "~~",
+            "*.a",
+            "__a__",
+            "[ne]",
+            "[1]",
+            "[do]",
+            "[1]: https://a.b\n",
+            "-->",
+            "<!-- a -->\n",
+            "\n<!--\n",
+            "-->\n",
+            "--a",
+            "`a\nb` ",
+            "\n\n[ne]: /a\n",
+            "\n\n[do]: /a\n",
+            "`a` ",
+            "'title'\n",
             "|",
             "TASK_COMPLETE",
             "still",
@@ -448,6 +491,6 @@ mod tests {
         assert!(settled > RANDOM / 20, "{settled}");
     }
 
-    /// How many random claims are compared. Three million were, once.
+    /// How many random claims are compared. Six million were, once.
     const RANDOM: usize = 30_000;
 }

@@ -26,43 +26,167 @@ pub(crate) fn is_said(text: &str, signal: &str) -> bool {
 
 /// Whether nothing in a text hides what follows it, takes it back, or introduces it.
 fn is_clear(body: &str) -> bool {
+    // Links are defined at the end, mostly.
+    let may_define = body.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with('['));
+    is_clear_with(body, may_define).or_else(|| is_clear_with(body, true)).unwrap_or(false)
+}
+
+/// Whether a line may define a link.
+fn defines(line: &str) -> bool {
+    line.as_bytes().windows(2).any(|two| two == b"]:")
+}
+
+fn has_brackets(line: &str) -> bool {
+    line.bytes().any(|byte| matches!(byte, b'[' | b']'))
+}
+
+/// Like [`is_clear`], for a text that may define links (`[1]: https://example.com`) or does not. Returns `None` if it does.
+fn is_clear_with(body: &str, may_define: bool) -> Option<bool> {
     let mut in_code = false;
     // Whether code may have started on a line above of the same paragraph.
     let mut may_be_code = false;
-    let mut last: Option<&str> = None;
+    // The line above, if code started in it that may end on the next one. Both are then shown as one line.
+    let mut open: Option<Row> = None;
+    let mut in_comment = false;
+    let mut above = Above { may_define, ..Above::default() };
     for line in body.split('\n') {
         let line = line.trim_end_matches([' ', '\t']);
         let start = line.trim_start_matches(' ');
-        if let Some(rest) = start.strip_prefix("```") {
+        let opened = open.take();
+        if in_comment || !in_code && start.starts_with("<!--") {
+            // It is not shown. A browser shows what is behind it on the same line.
+            let end = line.find("-->");
+            let is_indented = !in_comment && start.len() + 3 < line.len();
+            let is_odd = line.contains("--!") || start.starts_with("<!-->") || start.starts_with("<!--->");
+            if is_indented || is_odd || end.is_some_and(|end| end + 3 < line.len()) {
+                return Some(false);
+            }
+            (in_comment, may_be_code) = (end.is_none(), false);
+            above.end();
+        } else if let Some(rest) = start.strip_prefix("```") {
             let is_fence = if in_code { rest.bytes().all(|byte| byte == b'`') } else { !rest.contains('`') };
             if start.len() < line.len() || !is_fence {
-                return false;
+                return Some(false);
             }
             in_code = !in_code;
+            above.end();
         } else if start.is_empty() || !in_code && line.len() > 2 && line.bytes().all(|byte| byte == b'-') {
             // A ruler shows nothing, and makes a heading of the line above at most.
             may_be_code = false;
+            above.end();
         } else if in_code {
-            last = Some(line);
+            above.see(line, false);
         } else {
-            let mut row = Row::default();
-            let is_self_contained = !may_be_code || !line.contains('`');
-            let is_harmless = row.read(line.as_bytes()) && !row.may_say() || says_nothing(line);
-            if start.starts_with('~') || !is_self_contained || !is_harmless {
-                return false;
+            let continued = opened.and_then(|row| continued_code(start).map(|length| (row, length)));
+            let is_continuation = continued.is_some();
+            let (mut row, text) = match continued {
+                Some((row, length)) => {
+                    may_be_code = false;
+                    (Row { starts: true, backticks: row.backticks + 1, ..row }, &start[length..])
+                }
+                None => (Row { is_markdown: true, ..Row::default() }, line),
+            };
+            let is_read = row.read(text.as_bytes());
+            let defines = row.defines || !is_read && defines(line);
+            if defines && !may_define {
+                return None;
             }
-            last = Some(line);
-            may_be_code |= row.backticks % 2 == 1 || row.has_double_backticks;
+            let is_self_contained = !may_be_code || !line.contains('`');
+            let may_be_linked = may_define && has_brackets(line);
+            let is_harmless = is_read && !row.may_say() && !(may_be_linked && line.contains("[]"))
+                || !may_be_linked && !is_continuation && says_nothing(line);
+            if start.starts_with("~~~") || !is_self_contained || !is_harmless {
+                return Some(false);
+            }
+            above.see(line, defines);
+            let is_odd = row.backticks % 2 == 1;
+            let may_end_below = is_odd && !may_be_code && !row.has_double_backticks && is_read && is_continued(line);
+            may_be_code |= is_odd || row.has_double_backticks;
+            open = may_end_below.then_some(row);
         }
     }
-    // What is shown of the line above must end as it is written.
-    let above = |line: &str| {
+    above.end();
+    Some(!in_code && !in_comment && above.is_clear())
+}
+
+/// Whether a line of text goes on in the next one, so that code that starts in it may end there.
+fn is_continued(line: &str) -> bool {
+    let is_text = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'*' | b'`' | b'(' | b' ');
+    let is_indented = line.starts_with("    ") || line.as_bytes().windows(5).any(|spaces| spaces == b"     ");
+    line.as_bytes().first().is_some_and(is_text)
+        && !is_indented
+        && !line.bytes().any(|byte| matches!(byte, b'<' | b'|' | b'\t'))
+}
+
+/// The length of code that started on the line above, with the mark at its end, if the line clearly continues a paragraph.
+fn continued_code(start: &str) -> Option<usize> {
+    let is_text = match start.as_bytes() {
+        [b'-', b'-', third, ..] => third.is_ascii_alphabetic(),
+        [first, ..] => first.is_ascii_alphabetic() || matches!(first, b'"' | b'\'' | b'='),
+        [] => false,
+    };
+    let end = start.bytes().position(|byte| byte == b'`')?;
+    (is_text && !start.contains('|') && start.as_bytes().get(end + 1) != Some(&b'`')).then_some(end + 1)
+}
+
+/// The lines that may be shown last.
+#[derive(Default)]
+struct Above<'t> {
+    /// Whether the text may define links. A definition is not shown.
+    may_define: bool,
+    /// The last line of the current block of lines, and if the text may define links, all of them and whether one does.
+    last: Option<&'t str>,
+    block: Vec<&'t str>,
+    defines: bool,
+    /// The last line of the last block that is shown, and the lines below it that may be definitions or shown.
+    shown: Option<&'t str>,
+    below: Vec<&'t str>,
+}
+
+impl<'t> Above<'t> {
+    fn see(&mut self, line: &'t str, defines: bool) {
+        self.last = Some(line);
+        if self.may_define {
+            self.block.push(line);
+            self.defines |= defines;
+        }
+    }
+
+    /// A block of lines ends.
+    fn end(&mut self) {
+        let Some(line) = self.last.take() else { return };
+        if std::mem::take(&mut self.defines) {
+            self.below.append(&mut self.block);
+        } else {
+            self.shown = Some(line);
+            self.block.clear();
+            self.below.clear();
+        }
+    }
+
+    /// Whether no line introduces what follows, or is taken for something else than it is written as.
+    fn is_clear(&self) -> bool {
+        self.shown.iter().chain(&self.below).all(|line| self.is_clear_end(line))
+    }
+
+    fn is_clear_end(&self, line: &str) -> bool {
+        // What is shown of the line must end as it is written.
         let end = line.trim_end_matches(['*', '_', '`', ')', '"', ' ']);
         let is_whole = end.ends_with(['.', '!', '?']) && !end.ends_with("..");
         let is_open = || end.ends_with(['#', '.', ':', ']']) || gatehost_page::breaks_off(end);
-        is_shown(line) && (is_whole || !is_open())
-    };
-    !in_code && last.is_none_or(above)
+        let is_shown = || is_shown(line) && !(self.may_define && has_brackets(line));
+        (is_shown() || self.may_define && is_definition(line)) && (is_whole || !is_open())
+    }
+}
+
+/// `[1]: https://example.com`, which defines a link or is shown as it is.
+fn is_definition(line: &str) -> bool {
+    let is_label = |byte: u8| byte.is_ascii_alphanumeric() || b" -_.'^#".contains(&byte);
+    let is_address = |byte: u8| byte.is_ascii_alphanumeric() || b"/.:-_#?=%+,@".contains(&byte);
+    let parts = line.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
+    parts.is_some_and(|(label, address)| {
+        label.bytes().all(is_label) && !address.is_empty() && address.bytes().all(is_address)
+    })
 }
 
 /// Whether a line is shown, and its last word as it is written.
@@ -227,24 +351,41 @@ fn says_nothing(line: &str) -> bool {
         // It may be code.
         None
     };
-    read.is_some_and(|words| !is_said_in(&words) && !is_denied(&words))
+    // Emphasis is not shown.
+    let is_denied_so = |words: &str| words.contains(['*', '_']) && is_denied(&words.replace(['*', '_'], ""));
+    read.is_some_and(|words| !is_said_in(&words) && !is_denied(&words) && !is_denied_so(&words))
 }
 
 /// Whether the words of a line are shown as they are written, whatever else is shown: no mark joins or hides some.
 fn is_raw(line: &[u8]) -> bool {
     let at = |at: usize| line.get(at).copied().unwrap_or(b' ');
     (0..line.len()).all(|place| match line[place] {
-        b'_' => place > 0 && at(place - 1).is_ascii_alphanumeric() && at(place + 1).is_ascii_alphanumeric(),
+        b'*' | b'_' => keeps_words_apart(line, place),
         b']' => !matches!(at(place + 1), b'(' | b'[' | b':'),
+        // Before a letter, it is shown.
+        b'\\' => at(place + 1).is_ascii_alphanumeric(),
         byte => RAW[usize::from(byte)],
     })
+}
+
+/// Whether no word is joined if the marks around a place vanish as emphasis.
+fn keeps_words_apart(line: &[u8], place: usize) -> bool {
+    let is_mark = |byte: &u8| matches!(byte, b'*' | b'_');
+    let start = place - line[..place].iter().rev().take_while(|byte| is_mark(byte)).count();
+    let end = place + line[place..].iter().take_while(|byte| is_mark(byte)).count();
+    let before = line[..start].last().copied().unwrap_or(b' ');
+    let behind = line.get(end).copied().unwrap_or(b' ');
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'\'';
+    // Inside a word, `_` is no emphasis.
+    let is_inside = before.is_ascii_alphanumeric() && behind.is_ascii_alphanumeric();
+    !is_part(before) || !is_part(behind) || is_inside && line[start..end].iter().all(|byte| *byte == b'_')
 }
 
 static RAW: [bool; 256] = {
     let mut raw = [false; 256];
     let mut byte = 0;
     while byte < 128 {
-        raw[byte] = !matches!(byte as u8, b'*' | b'`' | b'&' | b'<' | b'\\' | b'~' | 0..0x20 | 0x7f);
+        raw[byte] = !matches!(byte as u8, b'`' | b'&' | b'<' | b'~' | 0..0x20 | 0x7f);
         byte += 1;
     }
     raw
@@ -271,6 +412,10 @@ struct Row {
     ends_failing: bool,
     /// Whether only some of its words are shown.
     shown_in_part: bool,
+    /// Whether code is not shown yet as such.
+    is_markdown: bool,
+    /// Whether it may define a link.
+    defines: bool,
     backticks: usize,
     has_double_backticks: bool,
 }
@@ -286,6 +431,8 @@ impl Default for Row {
             last: 0,
             ends_failing: false,
             shown_in_part: false,
+            is_markdown: false,
+            defines: false,
             backticks: 0,
             has_double_backticks: false,
         }
@@ -326,7 +473,7 @@ impl Row {
                 }
                 Class::Special => {
                     let follows_letter = start > 0 && class(start - 1) == Class::Letter;
-                    match self.mark(byte, follows_letter, &piece[at..]) {
+                    match self.mark(byte, follows_letter, &piece[..start], &piece[at..]) {
                         Some(length) => at += length,
                         None => return false,
                     }
@@ -338,7 +485,7 @@ impl Row {
     }
 
     /// Read a mark. Returns how many bytes behind it belong to it; `None` if it may join or hide words.
-    fn mark(&mut self, byte: u8, follows_letter: bool, behind: &[u8]) -> Option<usize> {
+    fn mark(&mut self, byte: u8, follows_letter: bool, before: &[u8], behind: &[u8]) -> Option<usize> {
         let next = behind.first().copied().unwrap_or(b' ');
         // What stands behind it may not be shown.
         self.ends_failing |= self.last & FAILING != 0;
@@ -351,18 +498,32 @@ impl Row {
                 self.starts = true;
                 true
             }
-            b']' => true,
-            // The words inside are not read, or only some of them.
-            b'`' => {
+            // A link that is defined elsewhere has no brackets.
+            b']' => {
+                self.defines |= next == b':';
+                !next.is_ascii_alphabetic()
+            }
+            b'[' if !follows_letter || is_number(behind) => {
                 self.shown_in_part = true;
+                true
+            }
+            // The words inside are not read, or only some of them, and a sentence may start behind it.
+            b'`' => {
+                (self.shown_in_part, self.starts) = (true, true);
                 self.backticks += 1;
                 self.has_double_backticks |= next == b'`';
+                if let Some(length) = self.code(before, behind) {
+                    self.backticks += 1;
+                    return Some(length);
+                }
                 true
             }
-            b'[' if !follows_letter => {
-                self.shown_in_part = true;
+            b'~' => {
+                (self.shown_in_part, self.starts) = (true, true);
                 true
             }
+            // It is shown, or the mark behind it is.
+            b'\\' => next != b'`',
             // "isn't"
             b'\'' => {
                 self.kinds |= if matches!(next, b't' | b'T') { NEGATION } else { 0 };
@@ -391,6 +552,26 @@ impl Row {
         };
         is_harmless.then_some(0)
     }
+}
+
+impl Row {
+    /// The length of code and the mark at its end, if it ends on the same line.
+    fn code(&self, before: &[u8], behind: &[u8]) -> Option<usize> {
+        let end = behind.iter().position(|byte| *byte == b'`').filter(|end| *end > 0)?;
+        let is_code = self.is_markdown && !self.has_double_backticks && behind.get(end + 1) != Some(&b'`');
+        // Indented text, also that of an item, may be shown as it is.
+        let is_indented = || {
+            let marks = before.iter().position(u8::is_ascii_alphabetic).map_or(before, |start| &before[..start]);
+            marks.contains(&b'\t') || marks.windows(4).any(|spaces| spaces == b"    ")
+        };
+        (is_code && !is_indented()).then_some(end + 1)
+    }
+}
+
+/// Whether a number and a bracket follow, as in `[1]`.
+fn is_number(behind: &[u8]) -> bool {
+    let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && behind.get(digits) == Some(&b']')
 }
 
 /// Whether a letter follows a run of marks.

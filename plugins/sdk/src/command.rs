@@ -119,12 +119,16 @@ pub fn is_whole(captured: &Captured) -> bool {
 
 /// Returns an output as text, without escape sequences.
 pub fn text(captured: &Captured) -> String {
-    let mut text = String::from_utf8_lossy(&captured.head).into_owned();
+    let decoded = |bytes: &[u8]| match str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let mut text = decoded(&captured.head);
     if !is_whole(captured) {
         text.push_str("\n[…]\n");
-        text.push_str(&String::from_utf8_lossy(&captured.tail));
+        text.push_str(&decoded(&captured.tail));
     }
-    without_colours(&text)
+    if text.contains('\u{1b}') { without_colours(&text) } else { text }
 }
 
 /// Returns a place that a program printed, if it is inside the workspace.

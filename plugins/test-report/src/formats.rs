@@ -13,12 +13,18 @@ mod nextest;
 mod phpunit;
 mod pytest;
 mod rspec;
+mod signs;
 mod tap;
 mod unittest;
 mod vitest;
 
+use crate::printed::Printed;
 use crate::report::Report;
 use serde::Deserialize;
+use signs::Signs;
+
+pub(crate) use junit::without_output;
+pub(crate) use nextest::without_earlier_tries;
 
 /// A format.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -56,35 +62,39 @@ pub(crate) enum Format {
     Dotnet,
 }
 
-type Reader = fn(&str) -> Option<Report>;
+/// The reader of a format.
+struct Reader {
+    format: Format,
+    has_sign: fn(&Signs) -> bool,
+    read: fn(&Printed<'_>) -> Option<Report>,
+}
 
-const READERS: [(Format, Reader); 16] = [
-    (Format::Junit, junit::read),
-    (Format::Go, go::read),
-    (Format::Go, go_text::read),
-    (Format::Nextest, nextest::read),
-    (Format::Cargo, cargo::read),
-    (Format::Pytest, pytest::read),
-    (Format::Unittest, unittest::read),
-    (Format::Jest, jest::json),
-    (Format::Jest, jest::printed),
-    (Format::Vitest, vitest::read),
-    (Format::Mocha, mocha::read),
-    (Format::Ctest, ctest::read),
-    (Format::Phpunit, phpunit::read),
-    (Format::Rspec, rspec::read),
-    (Format::Dotnet, dotnet::read),
-    (Format::Tap, tap::read),
+const fn reader(format: Format, has_sign: fn(&Signs) -> bool, read: fn(&Printed<'_>) -> Option<Report>) -> Reader {
+    Reader { format, has_sign, read }
+}
+
+const READERS: [Reader; 16] = [
+    reader(Format::Junit, |signs| signs.junit, junit::read),
+    reader(Format::Go, |signs| signs.go, go::read),
+    reader(Format::Go, |signs| signs.go_text, go_text::read),
+    reader(Format::Nextest, |signs| signs.nextest, nextest::read),
+    reader(Format::Cargo, |signs| signs.cargo, cargo::read),
+    reader(Format::Pytest, |signs| signs.pytest, pytest::read),
+    reader(Format::Unittest, |signs| signs.unittest, unittest::read),
+    reader(Format::Jest, |signs| signs.jest_json, jest::json),
+    reader(Format::Jest, |signs| signs.jest, jest::printed),
+    reader(Format::Vitest, |signs| signs.vitest, vitest::read),
+    reader(Format::Mocha, |signs| signs.mocha, mocha::read),
+    reader(Format::Ctest, |signs| signs.ctest, ctest::read),
+    reader(Format::Phpunit, |signs| signs.phpunit, phpunit::read),
+    reader(Format::Rspec, |signs| signs.rspec, rspec::read),
+    reader(Format::Dotnet, |signs| signs.dotnet, dotnet::read),
+    reader(Format::Tap, |signs| signs.tap, tap::read),
 ];
 
 /// What each reader finds in what a command printed.
-pub(crate) fn read(format: Format, text: &str) -> Vec<Report> {
-    let fits = |known: Format| format == Format::Auto || format == known;
-    let text = &*nextest::without_earlier_tries(text);
-    READERS.into_iter().filter(|(known, _)| fits(*known)).filter_map(|(_, read)| read(text)).collect()
-}
-
-/// A text without what its reports quote from tests: the output in JUnit's XML, and that of tries that nextest repeated.
-pub(crate) fn without_captured_output(text: &str) -> String {
-    junit::without_output(&nextest::without_earlier_tries(text))
+pub(crate) fn read(format: Format, text: &Printed<'_>) -> Vec<Report> {
+    let signs = Signs::of(text);
+    let fits = |reader: &&Reader| (format == Format::Auto || format == reader.format) && (reader.has_sign)(&signs);
+    READERS.iter().filter(fits).filter_map(|reader| (reader.read)(text)).collect()
 }

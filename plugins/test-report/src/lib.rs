@@ -5,12 +5,14 @@
 //! counts, and so do a broken report, a truncated output, and a line about a failure that is in no report (`unaccounted.rs`).
 
 mod formats;
+mod printed;
 mod report;
 mod unaccounted;
 
 use formats::Format;
 use gatehost_sdk::commands::Output;
 use gatehost_sdk::{About, Finding, Rule, Submission, SubmissionVerifier, Verdict, command};
+use printed::{Marks, Printed};
 use report::{FailedTest, Report};
 use serde::Deserialize;
 
@@ -71,6 +73,7 @@ impl SubmissionVerifier for TestReport {
 }
 
 gatehost_sdk::export_submission_verifier!(TestReport);
+gatehost_sdk::use_arena!();
 
 const RULES: &[Rule] = &[
     Rule::error("test-failed", "A test failed.").help("Fix what the test reports."),
@@ -91,8 +94,17 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     // Some sum up on one of them and name what failed on the other.
     let text = [&output.stdout, &output.stderr].map(command::text).join("\n");
     // What a progress bar overwrites was printed all the same.
-    let text = text.replace("\r\n", "\n").replace(['\r', '\u{b}', '\u{c}'], "\n");
-    let Some(report) = Report::together(formats::read(settings.format, &text)) else {
+    let (overwritten, retried);
+    let mut printed = Printed::of(&text);
+    if printed.marks().has(Marks::CONTROL) {
+        overwritten = text.replace("\r\n", "\n").replace(['\r', '\u{b}', '\u{c}'], "\n");
+        printed = Printed::of(&overwritten);
+    }
+    if let Some(text) = formats::without_earlier_tries(&printed) {
+        retried = text;
+        printed = Printed::of(&retried);
+    }
+    let Some(report) = Report::together(formats::read(settings.format, &printed)) else {
         return match ending {
             Some(ending) => without_report(output, ending),
             None => Verdict::abstain(format!("`{}` printed no report in a known format", command::line(output))),
@@ -106,7 +118,10 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
         findings.push(Finding::error("report-cut", message).hint("make the command print less"));
     }
     if findings.is_empty() && ending.is_none() {
-        findings.extend(unaccounted(&formats::without_captured_output(&text)));
+        findings.extend(match formats::without_output(&printed) {
+            Some(kept) => unaccounted(&Printed::of(&kept)),
+            None => unaccounted(&printed),
+        });
     }
     let ran = report.passed + report.failed.len();
     if ran < settings.min_tests {
@@ -137,7 +152,7 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
 }
 
 /// A line that says that something failed, in an output whose reports say that nothing did.
-fn unaccounted(text: &str) -> Option<Finding> {
+fn unaccounted(text: &Printed<'_>) -> Option<Finding> {
     let shown: String = unaccounted::line(text)?.trim().chars().take(80).collect();
     let message = format!("the output contains `{shown}`, but no report contains this failure");
     Some(

@@ -93,14 +93,27 @@ impl Report {
 
 /// The number in front of a word, in a text such as `2 failed, 3 passed`.
 pub(crate) fn count(text: &str, word: &str) -> usize {
-    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    count_in(&words(text), word)
+}
+
+/// Whether a number above 0 is in front of one of these words.
+pub(crate) fn counts_any(text: &str, counted: &[&str]) -> bool {
+    let words = words(text);
+    counted.iter().any(|word| count_in(&words, word) > 0)
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
+fn count_in(words: &[&str], word: &str) -> usize {
     let pairs = words.windows(2).filter(|pair| pair[1] == word);
     pairs.filter_map(|pair| pair[0].parse::<usize>().ok()).next_back().unwrap_or(0)
 }
 
 /// The number after a word, in a text such as `Failures: 1, Errors: 2` or `failures=1`.
 pub(crate) fn labelled(text: &str, word: &str) -> usize {
-    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words = words(text);
     let pairs = words.windows(2).filter(|pair| pair[0].eq_ignore_ascii_case(word));
     pairs.filter_map(|pair| pair[1].parse::<usize>().ok()).next().unwrap_or(0)
 }

@@ -8,6 +8,9 @@
 
 mod blocks;
 mod counts;
+mod suspects;
+
+use crate::printed::Printed;
 
 /// Starts of a line. No word continues behind them, and `: 0` takes them back.
 const STARTS: &[&str] = &[
@@ -86,22 +89,17 @@ const ENDS: &[&str] = &[" ... FAIL", " ... ERROR", " ... FAILED", ": FAILED:", "
 const FRAMES: &[(&str, &str)] = &[
     // prove
     ("Failed ", " subtests"),
-    ("", " Dubious, test returned "),
     // Gradle, Bazel, tox, nox, just, cargo
     ("> Task ", " FAILED"),
     ("//", " FAILED in "),
     ("//", " FAILED TO BUILD"),
     ("//", " TIMEOUT in "),
-    ("", ": FAIL code "),
     ("ERROR: ", ": commands failed"),
     ("nox > Session ", " failed."),
     ("error: Recipe `", "` failed "),
     ("error: ", " target failed:"),
     ("error: ", " targets failed:"),
-    // Deno, Zig, ScalaTest, XCTest, Pester, Ginkgo, PHPUnit, Boost, Julia
-    ("", " ... FAILED ("),
-    ("", "... FAIL ("),
-    ("", " *** FAILED ***"),
+    // XCTest, Pester, Ginkgo, PHPUnit, Boost
     ("Test Case '", "' failed ("),
     ("[-] ", "ms ("),
     ("Summarizing ", " Failure"),
@@ -110,30 +108,39 @@ const FRAMES: &[(&str, &str)] = &[
     ("There were ", " failures:"),
     ("There were ", " errors:"),
     ("*** ", " detected in the test module "),
-    ("", "): error: in \""),
-    ("", "Some tests did not pass: "),
     // .NET, and results of xUnit, NUnit and MSTest in XML
     ("[xUnit.net ", " [FAIL]"),
-    ("", "): error CS"),
-    ("", "): error FS"),
-    ("", "): error BC"),
-    ("", ": error MSB"),
     ("<", "result=\"Fail\""),
     ("<", "result=\"Failed\""),
     ("<", "outcome=\"Failed\""),
     ("<", "outcome=\"Error\""),
 ];
 
+/// Words anywhere in a line, below a word that is in all of them.
+const ANYWHERE: &[(&str, &[&str])] = &[
+    // tox, Deno, Zig, ScalaTest
+    ("FAIL", &[": FAIL code ", " ... FAILED (", "... FAIL (", " *** FAILED ***"]),
+    // Boost, .NET
+    (": error", &["): error: in \"", "): error CS", "): error FS", "): error BC", ": error MSB"]),
+    // prove, Julia
+    ("test", &[" Dubious, test returned ", "Some tests did not pass: "]),
+];
+
 /// Returns the first line that says that something failed.
-pub(crate) fn line(text: &str) -> Option<&str> {
+pub(crate) fn line<'t>(text: &Printed<'t>) -> Option<&'t str> {
+    let lines = text.all_lines();
+    let mut marked = text.marked_lines().enumerate();
+    marked
+        .find(|(at, (line, marks))| suspects::is_suspect(line, *marks) && reports_failure(lines, *at))
+        .map(|(_, (line, _))| line)
+}
+
+/// Whether the line at this place says that something failed.
+fn reports_failure(lines: &[&str], at: usize) -> bool {
     const SIGNS: [fn(&str) -> bool; 9] =
         [starts, contains, in_make, in_gradle, in_python, in_flutter, is_not_ok, counts::count_failures, in_json];
-    let lines: Vec<&str> = text.lines().collect();
-    let failed = |at: usize| {
-        let line = lines[at];
-        !is_passed(line) && (SIGNS.iter().any(|sign| sign(line)) || blocks::starts(&lines, at))
-    };
-    (0..lines.len()).find(|&at| failed(at)).map(|at| lines[at])
+    let line = lines[at];
+    !is_passed(line) && (SIGNS.iter().any(|sign| sign(line)) || blocks::starts(lines, at))
 }
 
 /// Whether a line reports a test that passed. The title of such a test may be anything.
@@ -161,7 +168,9 @@ fn starts(line: &str) -> bool {
 fn contains(line: &str) -> bool {
     let (bare, end) = (line.trim_start(), line.trim_end());
     let framed = |(start, inside): &(&str, &str)| bare.strip_prefix(start).is_some_and(|rest| rest.contains(inside));
-    ENDS.iter().any(|words| end.ends_with(words)) || FRAMES.iter().any(framed)
+    let inside =
+        |(common, words): &(&str, &[&str])| bare.contains(common) && words.iter().any(|words| bare.contains(words));
+    ENDS.iter().any(|words| end.ends_with(words)) || FRAMES.iter().any(framed) || ANYWHERE.iter().any(inside)
 }
 
 /// `make[1]: *** [Makefile:2: test] Error 1`, and `exit status 1`, which `go test` prints on a line of its own.
@@ -196,14 +205,14 @@ fn in_python(line: &str) -> bool {
     let summary = named.is_some_and(|name| name.ends_with(".py") || name.contains(".py::"));
     let title = line.starts_with("__") && [" ERROR collecting ", " ERROR at "].iter().any(|said| line.contains(said));
     let part = matches!(line.trim_matches('='), " FAILURES " | " ERRORS ") && line.starts_with("==");
-    let stops = ["Interrupted:", "KeyboardInterrupt", "stopping after"].iter().any(|said| line.contains(said));
+    let stops = || ["Interrupted:", "KeyboardInterrupt", "stopping after"].iter().any(|said| line.contains(said));
     pytest
         || worker
         || progress
         || summary
         || title
         || part
-        || (stops && line.starts_with("!!!!") && line.ends_with("!!!!"))
+        || (line.starts_with("!!!!") && line.ends_with("!!!!") && stops())
 }
 
 /// `00:01 +2 -1: name`: the time, what passed, what failed.
@@ -232,6 +241,9 @@ fn is_not_ok(line: &str) -> bool {
 
 /// `"failures": 1` of a report in JSON, escaped or not, and what `go test -json` says of a build or prints.
 fn in_json(line: &str) -> bool {
+    if !line.contains('"') {
+        return false;
+    }
     let printed = line.split_once("\"Output\":\"").map_or("", |(_, printed)| printed.trim_start());
     if line.contains("\"Action\":\"build-fail\"") || printed.starts_with("--- FAIL:") || printed.starts_with("FAIL\\t")
     {

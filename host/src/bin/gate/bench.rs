@@ -4,9 +4,9 @@ use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use clap::Args;
-use gatehost::author::{self, Case, Estimate, Measured, Trial, VerifierProject};
+use gatehost::author::{self, Case, Counted, Estimate, Measured, Trial, VerifierProject};
 use gatehost::runtime::{ComponentSource, Runtime};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,12 +14,17 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Times are medians with their 95 % confidence intervals. Each call uses a fresh instance with all limits on. The ratio \
-compares with a verifier that does nothing, measured alternately.
+compares with a verifier that does nothing, measured alternately. Commands and models are scripted by the `commands.json` and \
+`models.json` of a case.
+
+With --instructions, each case runs once and nothing is timed. The numbers are the same on every machine and at any load, so \
+a CI job can compare two builds.
 
 Examples:
   gate bench
   gate bench ./mine.wasm --cases ./cases --format json
-  gate bench ./mine.wasm --against ./before.wasm")]
+  gate bench ./mine.wasm --against ./before.wasm
+  gate bench ./mine.wasm --against ./before.wasm --instructions")]
 pub(crate) struct BenchArgs {
     /// A folder with a gate-verifier.toml, or a component
     #[arg(default_value = ".", hide_default_value = true)]
@@ -32,6 +37,9 @@ pub(crate) struct BenchArgs {
     /// Compare with another build of the verifier, measured alternately
     #[arg(long, value_name = "COMPONENT")]
     pub(crate) against: Option<String>,
+    /// Only count WebAssembly instructions
+    #[arg(long)]
+    pub(crate) instructions: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: OutputFormat,
@@ -43,21 +51,45 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     let source = ComponentSource::named(&project.component, &global.directory)?;
     if std::io::stderr().is_terminal() && !global.quiet {
         let cases = terminal::count(cases.len(), "case");
-        terminal::say(format_args!("compiling the verifier again to count instructions, then measuring {cases}"));
+        let told = if command.instructions { "counting" } else { "measuring" };
+        terminal::say(format_args!("compiling the verifier again to count instructions, then {told} {cases}"));
     }
-    let runtime = Arc::new(setup::runtime(global));
     let against =
         command.against.as_deref().map(|other| ComponentSource::named(other, &global.directory)).transpose()?;
-    let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
     let mut out = terminal::stdout();
+    let document = |cases: Value| json!({ "version": 1, "verifier": { "digest": source.digest() }, "cases": cases });
+    if command.instructions {
+        let counted = setup::block_on(count(&source, against.as_ref(), &cases))??;
+        match command.format {
+            OutputFormat::Human => instructions(&mut out, &counted)?,
+            OutputFormat::Json => writeln!(out, "{:#}", document(json!(counted)))?,
+        }
+        return Ok(Exit::Pass);
+    }
+    let runtime = Arc::new(setup::runtime(global));
+    let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
     match command.format {
         OutputFormat::Human => human(&mut out, &measured)?,
-        OutputFormat::Json => {
-            let document = json!({ "version": 1, "verifier": { "digest": source.digest() }, "cases": measured });
-            writeln!(out, "{document:#}")?;
-        }
+        OutputFormat::Json => writeln!(out, "{:#}", document(json!(measured)))?,
     }
     Ok(Exit::Pass)
+}
+
+async fn count(
+    source: &ComponentSource,
+    against: Option<&ComponentSource>,
+    cases: &[Case],
+) -> Result<Vec<Counted>, Error> {
+    let runtime = Arc::new(Runtime::metered());
+    let other = match against {
+        Some(other) => Some(Trial::load(Arc::clone(&runtime), other).await?),
+        None => None,
+    };
+    let trial = Trial::load(runtime, source).await?;
+    for trial in other.iter().chain([&trial]) {
+        trial.suits(cases)?;
+    }
+    author::count(&trial, other.as_ref(), cases).await.map_err(Error::broken)
 }
 
 async fn measure(
@@ -78,6 +110,29 @@ async fn measure(
     }
     let counting = Trial::load(Arc::new(Runtime::metered()), source).await?;
     author::measure(&trial, &counting, &trivial, other.as_ref(), cases).await.map_err(Error::broken)
+}
+
+fn instructions(out: &mut impl Write, counted: &[Counted]) -> std::io::Result<()> {
+    let width = counted.iter().map(|case| case.case.chars().count()).max().unwrap_or(0).max(4);
+    let mut line = |case: &str, calls: &str, memory: &str, instructions: &str, other: Option<(String, String)>| {
+        write!(out, "{case:width$}  {calls:>5}  {memory:>10}  {instructions:>12}")?;
+        match other {
+            Some((other, ratio)) => writeln!(out, "  {other:>15}  {ratio:>5}"),
+            None => writeln!(out),
+        }
+    };
+    let compared = counted.iter().any(|case| case.other_instructions.is_some());
+    let headings = compared.then(|| ("the other build".to_owned(), "ratio".to_owned()));
+    line("case", "calls", "memory", "instructions", headings)?;
+    for case in counted {
+        let other = case.other_instructions.map(|other| {
+            let ratio = case.instructions as f64 / other as f64;
+            (other.to_string(), format!("{ratio:.2}"))
+        });
+        let memory = format!("{} KiB", case.memory / 1024);
+        line(&case.case, &case.calls.to_string(), &memory, &case.instructions.to_string(), other)?;
+    }
+    Ok(())
 }
 
 fn human(out: &mut impl Write, measured: &[Measured]) -> std::io::Result<()> {

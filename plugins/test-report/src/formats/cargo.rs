@@ -1,12 +1,18 @@
 //! `cargo test`, with and without `--quiet`: lines `test NAME ... FAILED`, lists below `failures:`, and a sum for each
 //! binary.
 
+use crate::printed::{Printed, bare};
 use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn read(text: &str) -> Option<Report> {
-    let sums: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("test result: ")).collect();
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
+    let sums: Vec<&str> = text
+        .lines()
+        .filter_map(|line| bare(line).strip_prefix("test result: "))
+        .map(str::trim_end)
+        .filter(|sum| !sum.is_empty())
+        .collect();
     if sums.is_empty() {
         return None;
     }
@@ -36,7 +42,7 @@ fn is_announcement(line: &str) -> bool {
     number.is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
-fn names(text: &str) -> Vec<&str> {
+fn names<'t>(text: &Printed<'t>) -> Vec<&'t str> {
     let mut names = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -56,7 +62,7 @@ fn names(text: &str) -> Vec<&str> {
 }
 
 /// What each test said and where it panicked: the part below `---- NAME stdout ----`.
-fn parts(text: &str) -> BTreeMap<&str, (Option<Place>, String)> {
+fn parts<'t>(text: &Printed<'t>) -> BTreeMap<&'t str, (Option<Place>, String)> {
     let mut parts: BTreeMap<&str, (Option<Place>, String)> = BTreeMap::new();
     let mut current = None;
     for line in text.lines() {

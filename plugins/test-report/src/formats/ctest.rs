@@ -1,9 +1,10 @@
 //! `ctest`: `67% tests passed, 1 tests failed out of 3`, and a list below `The following tests FAILED:`.
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report};
 use std::collections::BTreeMap;
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut report: Option<Report> = None;
     for (failures, all) in text.lines().filter_map(sum) {
         let mut one = Report { passed: all.saturating_sub(failures), ..Report::default() };

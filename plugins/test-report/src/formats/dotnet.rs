@@ -1,8 +1,9 @@
 //! `dotnet test`: `Failed!  - Failed: 1, Passed: 2, Skipped: 0, Total: 3, …` for each assembly, or a `Test summary:`.
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report, labelled};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut report: Option<Report> = None;
     for line in text.lines().map(str::trim) {
         let is_sum = (line.starts_with("Passed!") || line.starts_with("Failed!") || line.starts_with("Skipped!"))
@@ -36,7 +37,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     Some(report)
 }
 
-fn totals(text: &str) -> Report {
+fn totals(text: &Printed<'_>) -> Report {
     let total = |word: &str| {
         text.lines().filter(|line| line.trim_start().starts_with(word)).map(|line| labelled(line, word)).sum()
     };

@@ -1,5 +1,6 @@
 //! `go test -json`: one event on each line.
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ struct TestEvents {
     output: String,
 }
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut all: BTreeMap<(String, String), TestEvents> = BTreeMap::new();
     // An event that other output stands before or after cannot be read, and may not be missed.
     let mut glued = false;
@@ -72,7 +73,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 fn event(line: &str) -> Option<Event> {
-    serde_json::from_str(line).ok().filter(|_| line.starts_with('{'))
+    if line.starts_with('{') { serde_json::from_str(line).ok() } else { None }
 }
 
 /// What a test said, without the frame around it.

@@ -1,14 +1,15 @@
 //! `go test` without `-json`: a line for each package, and lines `--- FAIL:` for tests.
 
+use crate::printed::{Printed, bare};
 use crate::report::{FailedTest, Report};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let package = |line: &str, word: &str| -> Option<String> {
         let rest = line.strip_prefix(word).filter(|rest| rest.starts_with(['\t', ' ']))?.trim_start();
         rest.contains(['\t', '[', '.']).then(|| rest.split_whitespace().next().unwrap_or_default().to_owned())
     };
     let test = |line: &str, word: &str| -> Option<String> {
-        let rest = line.trim_start().strip_prefix("--- ")?.strip_prefix(word)?;
+        let rest = bare(line).strip_prefix("--- ")?.strip_prefix(word)?;
         Some(rest.rsplit_once(" (").map_or(rest, |(name, _)| name).trim().to_owned())
     };
     let is_ok = |line: &str| line.starts_with("ok  \t") || line.starts_with("ok \t");

@@ -1,5 +1,6 @@
 //! `jest`: what it prints for people, and what it prints with `--json`.
 
+use crate::printed::{Printed, bare};
 use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 use serde::Deserialize;
@@ -36,7 +37,7 @@ struct Test {
 }
 
 /// The documents of `--json`, which vitest writes as well.
-pub(super) fn json(text: &str) -> Option<Report> {
+pub(super) fn json(text: &Printed<'_>) -> Option<Report> {
     let starts = text.match_indices("{\"num").map(|(at, _)| &text[at..]);
     let documents = starts.map(|text| {
         let document = serde_json::Deserializer::from_str(text).into_iter::<Document>().next();
@@ -70,9 +71,10 @@ fn of(document: &Document) -> Report {
 }
 
 /// What is printed for people.
-pub(super) fn printed(text: &str) -> Option<Report> {
-    let sums =
-        |title: &str| text.lines().filter_map(|line| line.trim().strip_prefix(title)).collect::<Vec<_>>().join("\n");
+pub(super) fn printed(text: &Printed<'_>) -> Option<Report> {
+    let sums = |title: &str| {
+        text.lines().filter_map(|line| bare(line).strip_prefix(title)).map(str::trim_end).collect::<Vec<_>>().join("\n")
+    };
     let (suites, tests) = (sums("Test Suites:"), sums("Tests:"));
     if suites.is_empty() || tests.is_empty() {
         return None;

@@ -1,10 +1,11 @@
 //! JUnit's XML, which most test runners can write.
 
+use crate::printed::{Marks, Printed};
 use crate::report::{FailedTest, Report};
 use gatehost_sdk::command;
 use roxmltree::{Document, Node, ParsingOptions};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     // Several documents may stand below each other, each with its declaration.
     let declared: Vec<usize> = text.match_indices("<?xml").map(|(at, _)| at).collect();
     let ends = declared.iter().skip(1).copied().chain([text.len()]);
@@ -16,10 +17,13 @@ pub(super) fn read(text: &str) -> Option<Report> {
     parts.filter_map(|(start, end)| document(&text[start..end])).reduce(Report::and)
 }
 
-/// The text without what tests printed, where a whole report quotes it. Between its first and last tag, a report that is
+/// The text without what tests printed, if a whole report quotes it. Between its first and last tag, a report that is
 /// not well-formed was refused already.
-pub(super) fn without_output(text: &str) -> String {
-    let (Some(start), Some(end)) = (text.find("<testsuite"), text.rfind("</testsuite")) else { return text.to_owned() };
+pub(crate) fn without_output(text: &Printed<'_>) -> Option<String> {
+    if !text.marks().has(Marks::JUNIT) {
+        return None;
+    }
+    let (start, end) = (text.find("<testsuite")?, text.rfind("</testsuite")?);
     let mut kept = text.get(..start).unwrap_or_default().to_owned();
     let mut rest = text.get(start..end).unwrap_or_default();
     while let Some((at, close)) = ["out", "err"]
@@ -31,7 +35,7 @@ pub(super) fn without_output(text: &str) -> String {
         kept.push_str(&rest[..at]);
         rest = &rest[at + length..];
     }
-    kept + rest + text.get(end..).unwrap_or_default()
+    Some(kept + rest + text.get(end..).unwrap_or_default())
 }
 
 fn document(text: &str) -> Option<Report> {

@@ -1,13 +1,17 @@
 //! `mocha` with its usual reporter: `2 passing (5ms)`, `1 pending`, `1 failing`, and below it what failed.
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report};
 use gatehost_sdk::{Place, command};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let numbered = |word: &str| -> Vec<usize> {
         let number = |line: &str| -> Option<usize> {
             let (number, rest) = line.trim().split_once(' ')?;
-            (rest == word || rest.starts_with(&format!("{word} ("))).then(|| number.parse().ok()).flatten()
+            rest.strip_prefix(word)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+                .then(|| number.parse().ok())
+                .flatten()
         };
         text.lines().filter_map(number).collect()
     };
@@ -26,7 +30,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 /// Below the sums: `  1) suite`, further titles down to one that ends with a colon, what it says, where.
-fn failed(text: &str) -> Vec<FailedTest> {
+fn failed(text: &Printed<'_>) -> Vec<FailedTest> {
     let mut failed: Vec<FailedTest> = Vec::new();
     let mut title: Option<Vec<&str>> = None;
     for line in text.lines().skip_while(|line| !line.trim_end().ends_with(" failing")) {

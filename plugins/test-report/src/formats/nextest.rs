@@ -1,10 +1,10 @@
 //! `cargo nextest`: a line for each test, and a summary.
 
+use crate::printed::{Marks, Printed, bare};
 use crate::report::{FailedTest, Report, count};
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let is_summary = |line: &&str| line.starts_with("Summary [") && line.contains(" run: ");
     let sums: Vec<&str> = text.lines().map(str::trim).filter(is_summary).collect();
     let started = text.lines().filter(|line| line.trim_start().starts_with("Nextest run")).count();
@@ -33,14 +33,14 @@ pub(super) fn read(text: &str) -> Option<Report> {
     Some(report)
 }
 
-/// The text without what tests printed in tries that nextest repeated: the indented lines below `TRY 1 FAIL [`.
-pub(super) fn without_earlier_tries(text: &str) -> Cow<'_, str> {
+/// The text without what tests printed in tries that nextest repeated, if there are some: the indented lines below `TRY 1 FAIL [`.
+pub(crate) fn without_earlier_tries(text: &Printed<'_>) -> Option<String> {
     let is_try = |line: &str| {
-        let rest = line.trim_start().strip_prefix("TRY ").and_then(|rest| rest.split_once(" ["));
+        let rest = bare(line).strip_prefix("TRY ").and_then(|rest| rest.split_once(" ["));
         rest.is_some_and(|(rest, _)| rest.starts_with(|digit: char| digit.is_ascii_digit()))
     };
-    if !text.lines().any(is_try) {
-        return Cow::Borrowed(text);
+    if !text.marks().has(Marks::TRY) || !text.lines().any(is_try) {
+        return None;
     }
     let mut inside = false;
     let kept = text.lines().filter(|line| {
@@ -48,7 +48,7 @@ pub(super) fn without_earlier_tries(text: &str) -> Cow<'_, str> {
         inside = is_try(line) || (inside && printed && status(line).is_none());
         !inside
     });
-    Cow::Owned(kept.collect::<Vec<_>>().join("\n"))
+    Some(kept.collect::<Vec<_>>().join("\n"))
 }
 
 /// The word before a time, as in `PASS [   0.003s] crate tests::good`.

@@ -1,8 +1,9 @@
 //! `phpunit`: `OK (3 tests, 5 assertions)`, or `FAILURES!` above `Tests: 3, Assertions: 3, Failures: 1.`
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report, count, labelled};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut report: Option<Report> = None;
     for line in text.lines().map(str::trim) {
         let one = if line.starts_with("OK (") && line.contains(" assertion") {
@@ -31,7 +32,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 /// `1) FooTest::testBar`, and below it what it says.
-fn names(text: &str) -> Vec<FailedTest> {
+fn names(text: &Printed<'_>) -> Vec<FailedTest> {
     let mut names: Vec<FailedTest> = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {

@@ -1,9 +1,10 @@
 //! `rspec`: `3 examples, 1 failure, 1 pending`, and lines `rspec ./spec/a_spec.rb:5 # says hello`.
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::command;
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut report: Option<Report> = None;
     for line in text.lines().filter(|line| is_sum(line)) {
         let all = count(line, "examples") + count(line, "example");
@@ -28,7 +29,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     Some(report)
 }
 
-fn is_sum(line: &str) -> bool {
+pub(super) fn is_sum(line: &str) -> bool {
     let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
     let number = |word: Option<&str>| word.is_some_and(|word| word.parse::<usize>().is_ok());
     number(words.next())

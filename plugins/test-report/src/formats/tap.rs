@@ -1,9 +1,10 @@
 //! The Test Anything Protocol, versions 12 to 14. Subtests are indented; their parent sums them up, and where it says that
 //! it passed although one of them failed, the failure counts.
 
+use crate::printed::{Printed, bare};
 use crate::report::{FailedTest, Report};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut report = Report::default();
     let (mut planned, mut seen, mut bailed, mut numbered) = (None, 0usize, None, false);
     let mut last_failed = false;
@@ -12,7 +13,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let (mut levels, mut missing) = (Vec::new(), None);
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        let bare = line.trim_start();
+        let bare = bare(line);
         missing = missing.or_else(|| short(&mut levels, line, bare));
         // `prove -v` ends each file with `ok`, behind as many results as were planned.
         if line == "ok" && planned == Some(seen) {
@@ -60,7 +61,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
             line.strip_prefix("1..").and_then(|rest| rest.split([' ', '#']).next()?.parse::<usize>().ok())
         {
             planned = Some(planned.unwrap_or(0) + count);
-        } else if bare.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("bail out!")) {
+        } else if is_bail_out(bare) {
             bailed = bailed.or_else(|| Some(bare[9..].trim().to_owned()));
         }
     }
@@ -127,6 +128,16 @@ fn result(line: &str) -> Option<(bool, &str)> {
         None => (true, line.strip_prefix("ok")?),
     };
     (rest.is_empty() || rest.starts_with(' ')).then_some((good, rest))
+}
+
+/// Whether a line is a result with its number. A line that only starts with `ok` may be anything.
+pub(super) fn is_numbered_result(line: &str) -> bool {
+    result(line).is_some_and(|(_, rest)| rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// `Bail out! why`, in any case.
+pub(super) fn is_bail_out(bare: &str) -> bool {
+    bare.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("bail out!"))
 }
 
 fn title(rest: &str, number: usize) -> String {

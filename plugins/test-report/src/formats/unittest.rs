@@ -1,8 +1,9 @@
 //! Python's `unittest`: `Ran 3 tests in 0.001s`, and below it `OK` or `FAILED (failures=1)`.
 
+use crate::printed::Printed;
 use crate::report::{FailedTest, Report, labelled};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let mut report: Option<Report> = None;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -42,7 +43,7 @@ fn expected(line: &str, words: &str) -> usize {
 }
 
 /// The titles `FAIL: test_x (mod.T.test_x)`, each with the last line of its part.
-fn named(text: &str) -> Vec<FailedTest> {
+fn named(text: &Printed<'_>) -> Vec<FailedTest> {
     let mut named: Vec<FailedTest> = Vec::new();
     let mut inside = false;
     for line in text.lines() {

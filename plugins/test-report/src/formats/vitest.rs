@@ -1,14 +1,12 @@
 //! `vitest` with its usual reporter: ` Test Files  1 failed (1)`, `      Tests  1 failed | 2 passed (3)`.
 
+use crate::printed::{Printed, bare};
 use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 
-pub(super) fn read(text: &str) -> Option<Report> {
+pub(super) fn read(text: &Printed<'_>) -> Option<Report> {
     let sums = |title: &str| -> Vec<&str> {
-        text.lines()
-            .filter_map(|line| line.trim_start().strip_prefix(title))
-            .filter(|rest| rest.starts_with("  "))
-            .collect()
+        text.lines().filter_map(|line| bare(line).strip_prefix(title)).filter(|rest| rest.starts_with("  ")).collect()
     };
     let (files, tests) = (sums("Test Files"), sums("Tests"));
     if files.is_empty() {
@@ -29,7 +27,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 /// ` FAIL  src/a.test.ts > suite > test`, below it what it says, and ` ❯ src/a.test.ts:2:75`.
-fn failed(text: &str) -> Vec<FailedTest> {
+fn failed(text: &Printed<'_>) -> Vec<FailedTest> {
     let mut failed: Vec<FailedTest> = Vec::new();
     for line in text.lines() {
         let said = line.trim();

@@ -1,6 +1,7 @@
 //! Lines that report a failure, and lines that only look like one.
 
 use super::*;
+use crate::printed::Marks;
 
 #[test]
 fn runners_and_builds_say_it() {
@@ -144,7 +145,7 @@ fn runners_and_builds_say_it() {
         "FAIL    github.com/a/b [setup failed]",
         "error: 1 test failed",
     ] {
-        assert_eq!(line(&format!("before\n{said}\nafter\n")), Some(said));
+        assert_eq!(line(&Printed::of(&format!("before\n{said}\nafter\n"))), Some(said));
     }
 }
 
@@ -238,7 +239,7 @@ fn what_tests_log_and_counts_of_none_do_not() {
         "goroutine 7 [running]:",
         "Build succeeded.\n    0 Warning(s)\n    0 Error(s)",
     ] {
-        assert_eq!(line(&format!("{said}\n")), None, "{said}");
+        assert_eq!(line(&Printed::of(&format!("{said}\n"))), None, "{said}");
     }
 }
 
@@ -271,7 +272,7 @@ fn failures_of_several_lines_are_found() {
         "********************\nFailed Tests (1):",
         "error: 1 target failed:\n    `--lib`",
     ] {
-        assert!(line(&format!("before\n{said}\nafter\n")).is_some(), "{said}");
+        assert!(line(&Printed::of(&format!("before\n{said}\nafter\n"))).is_some(), "{said}");
     }
 }
 
@@ -290,6 +291,141 @@ fn what_honest_logs_contain_is_left_alone() {
         "# github.com/a/b\n./a.go:3:2: undefined: x",
         "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nAssertionError",
     ] {
-        assert_eq!(line(&format!("before\n{said}\nafter\n")), None, "{said}");
+        assert_eq!(line(&Printed::of(&format!("before\n{said}\nafter\n"))), None, "{said}");
     }
 }
+
+/// Pieces of lines of which most failures consist.
+const PIECES: &[&str] = &[
+    "\n",
+    "\n",
+    "\n",
+    "\n",
+    "\n  ",
+    "\n    ",
+    " ",
+    " ",
+    "\t",
+    "\u{a0}",
+    "1",
+    "2",
+    "0",
+    "+1",
+    ") ",
+    "1) ",
+    "a",
+    "name",
+    "test",
+    "tests",
+    ".",
+    ":",
+    ": ",
+    ",",
+    "(",
+    "[",
+    "]",
+    "%]",
+    "[ 50%]",
+    ".F.",
+    "..E",
+    "test_a.py ",
+    "test_a.py::b ",
+    "test_a.py:2: AssertionError",
+    "E   ",
+    "E       assert",
+    "FAIL",
+    "fail",
+    "Failed ",
+    "FAILED",
+    "ERROR",
+    "error",
+    "error: ",
+    "Errors",
+    "failures",
+    "failures:",
+    "\"failures\": 1",
+    "***",
+    "*** ",
+    "make: ",
+    "make[1]: *** [a",
+    "]: *** ",
+    "exit status 1",
+    "goroutine 1 [running]:",
+    "panic: ",
+    "fatal error: ",
+    "not ok",
+    "ok ",
+    "# TODO",
+    "✓ ",
+    "✕ ",
+    "✖ a (1 ms)",
+    "×",
+    "X ",
+    "● ",
+    "  ● a › b",
+    " › ",
+    "(3 ms)",
+    "3ms",
+    " 1 of 1 failed",
+    "00:01 ",
+    "+2 ",
+    "-1: ",
+    "====",
+    "=========================================\n",
+    "FAIL: a",
+    "ERROR: a",
+    "!!!!",
+    " Interrupted: a !!!!",
+    " is NOT correct!",
+    "!",
+    "//",
+    " TIMEOUT in ",
+    "[-] ",
+    " 3ms (",
+    "Dubious, test returned ",
+    " ",
+    "Some tests did not pass: ",
+    "*** a",
+    " detected in the test module ",
+    "There was 1 ",
+    "failure:",
+    "<",
+    "result=\"Fail\"",
+    "TypeError: x",
+    "passed",
+];
+
+#[test]
+fn every_line_that_reports_a_failure_is_a_suspect() {
+    let known = STARTS.iter().chain(INDENTED).chain(ENDS).map(|words| (*words).to_owned());
+    let framed = FRAMES.iter().map(|(start, inside)| format!("{start}a{inside}"));
+    let anywhere = ANYWHERE.iter().flat_map(|(_, words)| *words).map(|words| (*words).to_owned());
+    assert!(ANYWHERE.iter().all(|(common, words)| words.iter().all(|words| words.contains(common))));
+    for line in known.chain(framed).chain(anywhere) {
+        for line in [line.clone(), format!("  {line}"), format!("\u{a0}{line} "), format!("a{line}")] {
+            let marks = Printed::of(&line).marks();
+            let found = suspects::is_suspect(&line, marks);
+            assert!(found || !reports_failure(&[&line], 0), "{line:?}");
+        }
+    }
+    let mut state: u32 = 3;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) as usize
+    };
+    let mut failures = 0;
+    for _ in 0..RANDOM {
+        let text: String = (0..next() % 9).map(|_| PIECES[next() % PIECES.len()]).collect();
+        let printed = Printed::of(&text);
+        let marks: Vec<Marks> = printed.marked_lines().map(|(_, marks)| marks).collect();
+        let lines = printed.all_lines();
+        for at in (0..lines.len()).filter(|&at| reports_failure(lines, at)) {
+            failures += 1;
+            assert!(suspects::is_suspect(lines[at], marks[at]), "{:?} of {text:?}", lines[at]);
+        }
+    }
+    assert!(failures > RANDOM / 20, "{failures}");
+}
+
+/// How many random outputs are read. Three million were, once.
+const RANDOM: usize = 30_000;
