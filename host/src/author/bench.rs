@@ -86,7 +86,7 @@ pub async fn measure(
     let mut measured = Vec::new();
     for case in cases {
         let mut all = measure_case(trial, trivial, other, case).await?;
-        all.instructions = instructions(&counting.judge(case).await?);
+        all.instructions = instructions(&judge(counting, case).await?);
         measured.push(all);
     }
     Ok(measured)
@@ -161,7 +161,7 @@ async fn measure_case(trial: &Trial, trivial: &Trial, other: Option<&Trial>, cas
 }
 
 async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {
-    Ok(trial.judge(case).await?.time.as_secs_f64())
+    Ok(judge(trial, case).await?.time.as_secs_f64())
 }
 
 /// Returns files of the same size instead of a submission, because the trivial verifier checks files.
