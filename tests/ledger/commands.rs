@@ -57,7 +57,8 @@ pub(super) fn submit_document(stage: &Stage, document: Value, fine: bool) -> Out
 pub(super) fn at_terminal(stage: &Stage, arguments: &str, typed: &str) -> Output {
     let gate = env!("CARGO_BIN_EXE_gate");
     let mut script = Command::new("script");
-    script.args(["-qec", &format!("{gate} {arguments}"), "/dev/null"]);
+    // Without an echo, which could come in the middle of a line of the program.
+    script.args(["-qec", &format!("stty -echo && exec {gate} {arguments}"), "/dev/null"]);
     let home = stage.state().parent().expect("a folder").to_owned();
     crate::support::isolate(&mut script, stage.work(), &home).env("GATE_STATE_DIR", stage.state()).env("USER", "alice");
     let mut child = script
