@@ -75,12 +75,13 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-async fn count(
+/// Loads the verifier and the other build, if there is one, for these cases.
+async fn load(
+    runtime: Arc<Runtime>,
     source: &ComponentSource,
     against: Option<&ComponentSource>,
     cases: &[Case],
-) -> Result<Vec<Counted>, Error> {
-    let runtime = Arc::new(Runtime::metered());
+) -> Result<(Trial, Option<Trial>), Error> {
     let other = match against {
         Some(other) => Some(Trial::load(Arc::clone(&runtime), other).await?),
         None => None,
@@ -89,6 +90,15 @@ async fn count(
     for trial in other.iter().chain([&trial]) {
         trial.suits(cases)?;
     }
+    Ok((trial, other))
+}
+
+async fn count(
+    source: &ComponentSource,
+    against: Option<&ComponentSource>,
+    cases: &[Case],
+) -> Result<Vec<Counted>, Error> {
+    let (trial, other) = load(Arc::new(Runtime::metered()), source, against, cases).await?;
     author::count(&trial, other.as_ref(), cases).await.map_err(Error::broken)
 }
 
@@ -100,14 +110,7 @@ async fn measure(
 ) -> Result<Vec<Measured>, Error> {
     let trivial = ComponentSource::from_bytes(author::TRIVIAL.to_vec());
     let trivial = Trial::load(Arc::clone(&runtime), &trivial).await?;
-    let other = match against {
-        Some(other) => Some(Trial::load(Arc::clone(&runtime), other).await?),
-        None => None,
-    };
-    let trial = Trial::load(runtime, source).await?;
-    for trial in other.iter().chain([&trial]) {
-        trial.suits(cases)?;
-    }
+    let (trial, other) = load(runtime, source, against, cases).await?;
     let counting = Trial::load(Arc::new(Runtime::metered()), source).await?;
     author::measure(&trial, &counting, &trivial, other.as_ref(), cases).await.map_err(Error::broken)
 }
