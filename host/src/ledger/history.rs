@@ -15,7 +15,7 @@ use crate::outcome::{NodeKind, Outcome};
 use crate::record::{Record, TaskRecord};
 use crate::retry::{GROUP, PastAttempt, RetryFacts};
 use crate::submission::PriorFinding;
-use crate::text::hex;
+use crate::text;
 use crate::verdict::{Class, Level, Status};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -132,7 +132,7 @@ pub fn failure_digest(record: &Record) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    format!("sha256:{}", hex(&digest.finalize()))
+    text::sha256(digest.finalize())
 }
 
 /// How often the work of a session was sent back by a gate.

@@ -4,6 +4,7 @@
 //! taking the write lock. After a write error, the connection is closed and nothing more is written through it: after a
 //! failed fsync, the state in memory says nothing about the disk.
 
+mod bodies;
 mod check;
 mod folder;
 mod rows;
@@ -27,7 +28,8 @@ const FILE: &str = "ledger.db";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// `gate` in ASCII, so that `file` can tell what it is.
 const APPLICATION: i64 = 0x6761_7465;
-const VERSION: i64 = 1;
+/// Version 1 had no compressed bodies. What it stored is read as it is.
+const VERSION: i64 = 2;
 /// Pages of the write-ahead log after which it is written back. Whoever opens the database first reads that log.
 const LOG_PAGES: u32 = 128;
 
@@ -301,11 +303,15 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         connection.set_db_config(setting, on)?;
     }
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == 0 {
-        create(&mut connection)?;
-    } else if version != VERSION {
-        let message = format!("its format is {version}, and this program knows format {VERSION} only");
-        return Err(rusqlite::Error::ToSqlConversionFailure(message.into()));
+    match version {
+        0 => create(&mut connection)?,
+        // A program that does not know compressed bodies must not take them for damaged ones.
+        1 => connection.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?,
+        VERSION => {}
+        _ => {
+            let message = format!("its format is {version}, and this program knows the formats up to {VERSION}");
+            return Err(rusqlite::Error::ToSqlConversionFailure(message.into()));
+        }
     }
     connection.execute_batch(&format!("PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA cell_size_check = ON;"))?;
     Ok(connection)

@@ -4,7 +4,7 @@ use super::history::{self, RunEnding};
 use super::{EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Mark;
-use crate::text::hex;
+use crate::text;
 use crate::verdict::{Class, Level, Status};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -249,7 +249,7 @@ impl Stats {
         let mut stable = self.clone();
         stable.verifiers.values_mut().for_each(|verifier| verifier.total_ms = 0.0);
         let bytes = serde_json::to_vec(&stable).unwrap_or_default();
-        format!("sha256:{}", hex(&Sha256::digest(bytes)))
+        text::sha256(Sha256::digest(bytes))
     }
 }
 

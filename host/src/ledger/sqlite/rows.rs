@@ -1,6 +1,6 @@
 //! Converts entries to rows, and back.
 
-use super::{unreadable, unwritable};
+use super::{bodies, unreadable, unwritable};
 use crate::ledger::chain::{Damage, DamageKind, Hash};
 use crate::ledger::{Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
 use rusqlite::types::Value;
@@ -52,7 +52,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry, digest: &Hash
             digest.0
         ],
     )?;
-    transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), body])?;
+    transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), bodies::packed(body)])?;
     Ok(())
 }
 
@@ -102,7 +102,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Entry, Hash, bool)> {
         labels,
         prev: Hash(row.get(13)?),
         hash: Hash(row.get(14)?),
-        body: bytes.unwrap_or_default(),
+        body: bytes.map(bodies::unpacked).unwrap_or_default(),
     };
     Ok((entry, Hash(row.get(15)?), there))
 }
