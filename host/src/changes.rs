@@ -42,7 +42,7 @@ pub struct Changes {
     /// Whether git found the changes. Otherwise they are all files of a folder.
     pub from_git: bool,
     /// The stat results of regular files.
-    pub(crate) stats: HashMap<String, FileStat>,
+    pub(crate) stats: Arc<HashMap<String, FileStat>>,
     /// The root of the repository, if git found the changes.
     pub(crate) repository: Option<PathBuf>,
     /// The folder with contents that are not in the working tree, while they are read.
@@ -69,7 +69,7 @@ impl Changes {
             workspace: open(&folder)?,
             base,
             from_git,
-            stats: HashMap::new(),
+            stats: Arc::default(),
             repository: None,
             snapshot: None,
         })

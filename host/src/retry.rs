@@ -4,7 +4,7 @@
 //! one after a time-out, half a minute later; none while the work is blocked. If the verifier failed, the verifier runs
 //! again, not the executor.
 
-use crate::text::{self, hex, times};
+use crate::text::{self, times};
 use crate::verdict::{Class, Status};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -100,7 +100,7 @@ impl Default for EscalationPolicy {
 pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
     // Neither contains anything that JSON cannot represent.
     let bytes = serde_json::to_vec(&(retry, escalation)).unwrap_or_default();
-    format!("sha256:{}", hex(&Sha256::digest(bytes)))
+    text::sha256(Sha256::digest(bytes))
 }
 
 /// The result of an attempt.

@@ -51,7 +51,7 @@ pub(crate) struct Subject {
     /// check asks for them.
     pub(crate) uncommitted: Option<(Vec<Change>, Option<String>)>,
     /// The stat results of some files, from when they were found.
-    pub(crate) stats: HashMap<String, FileStat>,
+    pub(crate) stats: Arc<HashMap<String, FileStat>>,
     /// Whether the files are a private copy.
     pub(crate) is_copy: bool,
 }

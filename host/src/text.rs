@@ -96,14 +96,28 @@ fn hides(c: char) -> bool {
 
 /// Returns bytes in hexadecimal, as digests are written.
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);
+    push_hex(&mut text, bytes);
+    text
+}
+
+/// Returns a digest of SHA-256 as records have it: `sha256:` and hexadecimal digits.
+pub(crate) fn sha256(digest: impl AsRef<[u8]>) -> String {
+    const PREFIX: &str = "sha256:";
+    let digest = digest.as_ref();
+    let mut text = String::with_capacity(PREFIX.len() + digest.len() * 2);
+    text.push_str(PREFIX);
+    push_hex(&mut text, digest);
+    text
+}
+
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for byte in bytes {
         for digit in [byte >> 4, byte & 15] {
             text.push(char::from(DIGITS[usize::from(digit)]));
         }
     }
-    text
 }
 
 #[cfg(test)]

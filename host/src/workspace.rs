@@ -9,7 +9,7 @@ mod mark;
 
 pub use links::BadLink;
 pub use mark::FileStamp;
-pub(crate) use mark::{FileStat, MARK_BYTES, StatWalker, keeps_time};
+pub(crate) use mark::{FileStat, MARK_BYTES, StatWalker, timed_device};
 
 use crate::regular_file;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
@@ -379,11 +379,13 @@ fn parts(path: &str) -> Result<Vec<&str>, WorkspaceError> {
         return Err(WorkspaceError::BadPath);
     }
     let parts: Vec<&str> = path.split('/').collect();
+    if parts.iter().all(|part| is_name(part)) { Ok(parts) } else { Err(WorkspaceError::BadPath) }
+}
+
+/// Returns whether a part of a path can be the name of a file or a folder.
+fn is_name(part: &str) -> bool {
     // Some file systems ignore case.
-    let good = |part: &&str| {
-        !matches!(*part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git") && !part.contains(['\\', '\0'])
-    };
-    if parts.iter().all(good) { Ok(parts) } else { Err(WorkspaceError::BadPath) }
+    !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git") && !part.contains(['\\', '\0'])
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod index_file;
 mod index_tree;
 mod layout;
 mod listing;
+mod listings;
 mod worktree_changes;
 mod walk;
 mod object_files;
@@ -143,9 +144,14 @@ impl Repository {
     }
 
     /// Returns every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<FoundChanges, ChangesError> {
+    pub(super) fn files(
+        &self,
+        folder: &str,
+        work: &Workspace,
+        store: Option<&Arc<CacheStore>>,
+    ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
-        worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
+        worktree_changes::Live { git, root: &self.root, work, store }.files(folder)
     }
 
     /// Returns the staged differences from the last commit.

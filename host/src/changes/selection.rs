@@ -71,7 +71,15 @@ pub(super) fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes,
     };
     let mut stats = HashMap::new();
     let changes = sized(changes, &workspace, &mut stats);
-    Ok(Changes { changes, workspace, base: None, from_git: false, stats, repository: None, snapshot: None })
+    Ok(Changes {
+        changes,
+        workspace,
+        base: None,
+        from_git: false,
+        stats: Arc::new(stats),
+        repository: None,
+        snapshot: None,
+    })
 }
 
 /// Selects files of a repository.
@@ -87,11 +95,11 @@ pub(super) fn in_repository(
     let mut workspace = open(root)?;
     let found = match selection {
         Selection::Changed => repository.changed(&workspace, needs, store)?,
-        Selection::All => repository.files("", &workspace)?,
+        Selection::All => repository.files("", &workspace, store)?,
         Selection::Files(paths) => {
             let below = |inside: &str| match is_of_another(root, inside) {
                 true => folder::files(root, inside),
-                false => repository.files(inside, &workspace).map(|found| found.changes),
+                false => repository.files(inside, &workspace, store).map(|found| found.changes),
             };
             named(folder, root, &workspace, paths, &below)?.into()
         }
@@ -106,7 +114,7 @@ pub(super) fn in_repository(
     }
     let mut stats = found.stats;
     let changes = sized(found.changes, &workspace, &mut stats);
-    let repository = Some(root.clone());
+    let (repository, stats) = (Some(root.clone()), Arc::new(stats));
     Ok(Changes { changes, workspace, base: found.base, from_git: true, stats, repository, snapshot: found.snapshot })
 }
 

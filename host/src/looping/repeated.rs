@@ -6,7 +6,7 @@ use crate::ledger::history::failure_digest;
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
 use crate::submission::ChangeKind;
-use crate::text::hex;
+use crate::text::{self, hex};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -61,13 +61,13 @@ pub(super) fn failure(record: &Record) -> String {
         digest.update([0]);
         digest.update(without_numbers(&command.output));
     }
-    format!("sha256:{}", hex(&digest.finalize()))
+    text::sha256(digest.finalize())
 }
 
 /// Returns the digest of the failure of an executor.
 pub(super) fn executor_failure(outcome: &str, exit_code: Option<i32>, printed: &str) -> String {
     let text = format!("{outcome} {exit_code:?} {}", without_numbers(printed));
-    format!("sha256:{}", hex(&Sha256::digest(text)))
+    text::sha256(Sha256::digest(text))
 }
 
 fn without_numbers(text: &str) -> String {

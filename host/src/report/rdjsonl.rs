@@ -7,7 +7,7 @@
 use super::view;
 use crate::outcome::Outcome;
 use crate::record::Record;
-use crate::text::hex;
+use crate::text;
 use crate::verdict::{Fix, Level, Place};
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ impl<'r> ByteColumns<'r> {
         let Self { workspace, digests, texts } = self;
         let text = texts.entry(path.to_owned()).or_insert_with(|| {
             let bytes = workspace.as_ref()?.read(path, MAX_BYTES).ok()?;
-            let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+            let digest = text::sha256(Sha256::digest(&bytes));
             let is_checked = digests.get(path).is_some_and(|known| *known == digest);
             String::from_utf8(bytes).ok().filter(|_| is_checked)
         });

@@ -7,16 +7,22 @@
 use super::digests::Digests;
 use super::unchanged::{self, input};
 use crate::cached_passes::CachedPasses;
+use crate::cores;
 use crate::runtime::FileInput;
 use crate::verdict::Failure;
 use crate::workspace::{FileStamp, StatWalker, Workspace, WorkspaceError};
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
+use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// The most bytes that are kept in memory for later checks. Other files are read again.
 const MOST_KEPT: u64 = 32 << 20;
+
+/// With fewer files, a thread costs more than it saves.
+const MANY: usize = 256;
 
 /// The digests of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,9 +142,24 @@ impl Contents {
 
     /// Returns `Err` if a file has changed since it was checked.
     pub(super) fn confirm(&self, paths: &[String]) -> Result<(), Failure> {
+        // Many files on all cores, each core with files that are next to each other.
+        let size = paths.len().div_ceil(cores::count()).max(MANY);
+        let changed: Vec<&str> = thread::scope(|scope| {
+            let mut parts = paths.chunks(size).zip((0..).step_by(size));
+            let first = parts.next();
+            let others: Vec<_> = parts.map(|(part, start)| scope.spawn(move || self.changed(part, start))).collect();
+            let first = first.map_or_else(Vec::new, |(part, start)| self.changed(part, start));
+            let others = others.into_iter().map(|part| part.join().unwrap_or_else(|panic| panic::resume_unwind(panic)));
+            first.into_iter().chain(others.flatten()).collect()
+        });
+        if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was checked", &changed)) }
+    }
+
+    /// Returns those of these files, the first of which is at the position `start`, that have changed since they were checked.
+    fn changed<'p>(&self, paths: &'p [String], start: usize) -> Vec<&'p str> {
         let mut looker = StatWalker::new(&self.work);
         let mut changed = Vec::new();
-        for (place, path) in paths.iter().enumerate() {
+        for (place, path) in (start..).zip(paths) {
             let slot = self.slot(place);
             let Some(seen) = slot.seen.filter(|_| slot.is_judged) else { continue };
             let mut unmoved = || seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
@@ -148,7 +169,7 @@ impl Contents {
                 changed.push(path.as_str());
             }
         }
-        if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was checked", &changed)) }
+        changed
     }
 
     /// Returns the stamps and digests of the files, for later runs.

@@ -22,6 +22,8 @@ type Digest = [u8; 32];
 pub(super) struct Digests {
     store: Arc<CacheStore>,
     key: blake3::Hash,
+    /// The device of the folder.
+    device: u64,
     kept: Vec<u8>,
     /// The known stamp and digest of each path.
     known: Vec<Option<(FileStamp, Digest, bool)>>,
@@ -36,9 +38,10 @@ impl Digests {
         paths: &[String],
         stats: &HashMap<String, FileStat>,
     ) -> Option<Self> {
-        if paths.len() < MANY || !crate::workspace::keeps_time(root) {
+        if paths.len() < MANY {
             return None;
         }
+        let device = crate::workspace::timed_device(root)?;
         let key = blake3::Hasher::new().update(b"digests").update(root.as_os_str().as_encoded_bytes()).finalize();
         let kept = store.get(CacheKind::Stats, &key).unwrap_or_default();
         let mut known = vec![None; paths.len()];
@@ -50,7 +53,7 @@ impl Digests {
                 known[place] = Some((stat.mark, digest, stat.executable));
             }
         });
-        Some(Self { store: Arc::clone(store), key, kept, known })
+        Some(Self { store: Arc::clone(store), key, device, kept, known })
     }
 
     /// Returns the stamp, the digest and the executable bit of the file at a position.
@@ -60,7 +63,7 @@ impl Digests {
 
     /// Stores the digests. A failure only costs time, so it is not reported.
     pub(super) fn keep(&self, paths: &[String], seen: &[Option<(FileStamp, Digest)>]) {
-        let settled = |seen: &Option<(FileStamp, Digest)>| seen.filter(|(mark, _)| mark.is_settled());
+        let settled = |seen: &Option<(FileStamp, Digest)>| seen.filter(|(mark, _)| mark.is_settled(self.device));
         let now: Vec<Option<(FileStamp, Digest)>> = seen.iter().map(settled).collect();
         let before = self.known.iter().map(|known| known.map(|(mark, digest, _)| (mark, digest)));
         if now.iter().zip(before).all(|(now, before)| now.is_none() || *now == before) {

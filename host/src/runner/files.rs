@@ -11,7 +11,7 @@ use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{
     CallContext, CallResult, Capabilities, ComponentSource, FileInput, Grants, LogLine, Runtime, Verifier,
 };
-use crate::text::{clean_line, hex};
+use crate::text::{self, clean_line};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
 use std::mem;
@@ -32,16 +32,43 @@ pub(super) struct FilesResult {
 
 /// The result for one file.
 pub(super) struct FileAnswer {
-    answer: CallResult,
+    result: FileResult,
     /// SHA-256 of the bytes; `None` if they could not be read.
     digest: Option<[u8; 32]>,
-    /// The run that established the pass, if it was cached.
-    cached: Option<String>,
+}
+
+/// A result is large, and most files of most runs have none of their own.
+enum FileResult {
+    /// A bare pass that this run established.
+    Cached(String),
+    Called(Box<CallResult>),
+}
+
+impl FileResult {
+    fn status(&self) -> Status {
+        match self {
+            Self::Cached(_) => Status::Pass,
+            Self::Called(answer) => answer.verdict.status,
+        }
+    }
+
+    fn confidence(&self) -> Option<f64> {
+        match self {
+            Self::Cached(_) => None,
+            Self::Called(answer) => answer.verdict.confidence,
+        }
+    }
+}
+
+impl From<CallResult> for FileResult {
+    fn from(answer: CallResult) -> Self {
+        Self::Called(Box::new(answer))
+    }
 }
 
 impl From<CallResult> for FileAnswer {
     fn from(answer: CallResult) -> Self {
-        Self { answer, digest: None, cached: None }
+        Self { result: answer.into(), digest: None }
     }
 }
 
@@ -112,9 +139,7 @@ impl FileCheck {
             let place = self.places[index];
             match self.contents.digests(place, path, self.limits.input) {
                 Ok(Some((seen, content))) => match self.judge(place, path, &seen, content).await {
-                    Ok((answer, cached)) => {
-                        answers.push((index, FileAnswer { answer, digest: Some(seen.digest), cached }));
-                    }
+                    Ok(result) => answers.push((index, FileAnswer { result, digest: Some(seen.digest) })),
                     Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
                 },
                 Ok(None) => {}
@@ -135,20 +160,20 @@ impl FileCheck {
         }
     }
 
-    /// Returns the answer, and the run that established it if it was cached.
+    /// Returns the result for a file, which may be cached.
     async fn judge(
         &self,
         place: usize,
         path: &str,
         seen: &ContentDigests,
         content: Option<Arc<FileInput>>,
-    ) -> Result<(CallResult, Option<String>), workspace::WorkspaceError> {
+    ) -> Result<FileResult, workspace::WorkspaceError> {
         if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&seen.input)) {
-            return Ok((Verdict::of(Status::Pass).into(), Some(run)));
+            return Ok(FileResult::Cached(run));
         }
         let verifier = match self.verifier() {
             Ok(verifier) => verifier,
-            Err(failure) => return Ok((failure.into(), None)),
+            Err(failure) => return Ok(CallResult::from(failure).into()),
         };
         let file = match content {
             Some(content) => content,
@@ -167,7 +192,7 @@ impl FileCheck {
         {
             cached.learn(seen.input, &answer.verdict);
         }
-        Ok((answer, None))
+        Ok(answer.into())
     }
 }
 
@@ -206,9 +231,11 @@ fn summarise(
     on_not_applicable: Inapplicable,
 ) -> FilesResult {
     if on_not_applicable == Inapplicable::Block {
-        for verdict in answers.iter_mut().map(|(_, file)| &mut file.answer.verdict) {
-            if verdict.status == Status::NotApplicable {
-                verdict.status = Status::Abstain;
+        for (_, file) in &mut answers {
+            if let FileResult::Called(answer) = &mut file.result
+                && answer.verdict.status == Status::NotApplicable
+            {
+                answer.verdict.status = Status::Abstain;
             }
         }
     }
@@ -217,8 +244,8 @@ fn summarise(
     let mut omitted = 0;
     let mut first_error = None;
     // The confidence is the lowest of all files, and unset if one file has none.
-    let counted = answers.iter().filter(|(_, file)| file.answer.verdict.status != Status::NotApplicable);
-    let confidences = counted.map(|(_, file)| file.answer.verdict.confidence);
+    let counted = answers.iter().filter(|(_, file)| file.result.status() != Status::NotApplicable);
+    let confidences = counted.map(|(_, file)| file.result.confidence());
     let confidence = confidences.reduce(|a, b| Some(a?.min(b?))).flatten();
     let mut first_words: [String; 5] = Default::default();
     let mut files = Vec::with_capacity(answers.len());
@@ -231,26 +258,29 @@ fn summarise(
     let mut ran = Vec::new();
     let mut asked = Vec::new();
     let judged = answers.len();
-    for (index, FileAnswer { answer, digest, cached }) in answers {
+    for (index, FileAnswer { result, digest }) in answers {
+        let digest = digest.map(text::sha256).unwrap_or_default();
+        let listed = |status, established: Option<String>, reason| {
+            let path = paths.get(index)?.clone();
+            Some(JudgedFile { path, digest, status, cached: established.is_some(), established, reason })
+        };
+        let answer = match result {
+            FileResult::Called(answer) => answer,
+            FileResult::Cached(run) => {
+                counts[Status::Pass as usize] += 1;
+                files.extend(listed(Status::Pass, Some(run), String::new()));
+                continue;
+            }
+        };
         // Escaped, because a file name must not forge lines of the report.
-        let path = clean_line(paths.get(index).map_or("", String::as_str), MAX_PATH);
+        let path = || clean_line(paths.get(index).map_or("", String::as_str), MAX_PATH);
         let verdict = answer.verdict;
         let reason = match (verdict.status, &verdict.error) {
             (_, Some(failure)) => format!("{}: {}", failure.kind, failure.message),
             (Status::Abstain | Status::NotApplicable, None) => verdict.summary.clone(),
             _ => String::new(),
         };
-        let digest = digest.map(|digest| format!("sha256:{}", hex(&digest))).unwrap_or_default();
-        if let Some(path) = paths.get(index) {
-            files.push(JudgedFile {
-                path: path.clone(),
-                digest,
-                status: verdict.status,
-                cached: cached.is_some(),
-                established: cached,
-                reason,
-            });
-        }
+        files.extend(listed(verdict.status, None, reason));
         needs_person |= verdict.needs_person;
         classes.extend(verdict.class.map(|class| (verdict.status, class)));
         for metric in verdict.metrics {
@@ -271,14 +301,14 @@ fn summarise(
         if let Some(failure) = verdict.error
             && first_error.is_none()
         {
-            first_error = Some(Failure { message: format!("{path}: {}", failure.message), ..failure });
+            first_error = Some(Failure { message: format!("{}: {}", path(), failure.message), ..failure });
         }
         if verdict.status == Status::Abstain {
-            unjudged.push(path.clone());
+            unjudged.push(path());
         }
         let words = &mut first_words[verdict.status as usize];
         if words.is_empty() && !verdict.summary.is_empty() {
-            *words = format!("{path}: {}", verdict.summary);
+            *words = format!("{}: {}", path(), verdict.summary);
         }
         log.extend(answer.log);
         log_dropped += answer.log_dropped;

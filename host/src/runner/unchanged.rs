@@ -5,7 +5,7 @@
 
 use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
-use crate::text::{clean_line, hex};
+use crate::text::{self, clean_line};
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{BadLink, FileKind, FileStamp, StatWalker, Workspace, WorkspaceError};
 use parking_lot::Mutex;
@@ -53,7 +53,7 @@ impl Unchanged {
 
     /// Returns the digest of a stored file, as records have it.
     pub(super) fn sha256(&self, path: &str) -> Option<String> {
-        self.seen.lock().get(path).map(|seen| format!("sha256:{}", hex(&seen.sha256)))
+        self.seen.lock().get(path).map(|seen| text::sha256(seen.sha256))
     }
 
     /// Stores a file in its current state. A file that cannot be read has no content to store.

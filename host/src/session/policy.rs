@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCategory};
 use crate::record::PolicyRecord;
 use crate::regular_file::{self, Symlinks};
 use crate::runtime::BUNDLED;
-use crate::text::hex;
+use crate::text;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -186,7 +186,7 @@ pub(super) fn written(
 ) -> Result<FoundPolicy, Error> {
     let mut config = config::parse(&bytes).map_err(|problems| Error::configuration(&name, &problems))?;
     config.read_settings_files(&folder).map_err(|problems| Error::configuration(&name, &problems))?;
-    let digest = Some(format!("sha256:{}", hex(&Sha256::digest(&bytes))));
+    let digest = Some(text::sha256(Sha256::digest(&bytes)));
     Ok(FoundPolicy { config, name, path, folder, origin, digest, trusted: None })
 }
 

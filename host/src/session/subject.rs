@@ -9,11 +9,12 @@ use crate::plan::Plan;
 use crate::record::Unjudged;
 use crate::runner::Subject;
 use crate::submission::{ChangeKind, Submission};
-use crate::text::hex;
+use crate::text;
 use crate::verdict::Status;
 use crate::workspace::{FileStat, Workspace};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub(super) fn of(found: &Changes, mut submission: Submission) -> Subject {
     let besides = changes::present(&besides).filter(|path| !gone.contains(path));
     let paths: BTreeSet<&str> = changes::present(&submission.changes).chain(besides).collect();
     let paths = paths.into_iter().map(str::to_owned).collect();
-    let (stats, is_copy) = (found.stats.clone(), found.is_copy());
+    let (stats, is_copy) = (Arc::clone(&found.stats), found.is_copy());
     let workspace = Arc::clone(&found.workspace);
     Subject { paths, submission, workspace, uncommitted: None, stats, is_copy }
 }
@@ -60,25 +61,23 @@ pub(super) fn tree_digest(
     stats: &HashMap<String, FileStat>,
 ) -> Option<String> {
     let judged = gate.walk().flat_map(|node| node.files.iter().flatten());
-    let judged: BTreeMap<&str, &str> =
+    let judged: HashMap<&str, &str> =
         judged.filter(|file| !file.digest.is_empty()).map(|file| (file.path.as_str(), file.digest.as_str())).collect();
     let mut tree = Sha256::new();
     for change in &submission.changes {
         let known = stats.get(&change.path).zip(judged.get(change.path.as_str()));
         let (mode, digest) = match (change.kind, known) {
-            (ChangeKind::Deleted, _) => ("deleted", String::new()),
-            (_, Some((look, digest))) => (mode(look.executable), (*digest).to_owned()),
+            (ChangeKind::Deleted, _) => ("deleted", Cow::default()),
+            (_, Some((look, digest))) => (mode(look.executable), Cow::Borrowed(*digest)),
             _ => match workspace.link_target(&change.path) {
-                Ok(target) => ("120000", format!("sha256:{}", hex(&Sha256::digest(target)))),
+                Ok(target) => ("120000", text::sha256(Sha256::digest(target)).into()),
                 Err(_) => match judged.get(change.path.as_str()) {
-                    Some(digest) => (mode_of(workspace, &change.path), (*digest).to_owned()),
+                    Some(digest) => (mode_of(workspace, &change.path), Cow::Borrowed(*digest)),
                     None => match workspace.read_with_mode(&change.path, MAX_HASHED) {
-                        Ok((bytes, executable)) => {
-                            (mode(executable), format!("sha256:{}", hex(&Sha256::digest(bytes))))
-                        }
+                        Ok((bytes, executable)) => (mode(executable), text::sha256(Sha256::digest(bytes)).into()),
                         // A submodule is a commit, not a file.
                         Err(crate::workspace::WorkspaceError::WrongKind(crate::workspace::FileKind::Directory)) => {
-                            ("160000", String::new())
+                            ("160000", Cow::default())
                         }
                         Err(_) => return None,
                     },
@@ -90,7 +89,7 @@ pub(super) fn tree_digest(
             tree.update(part);
         }
     }
-    Some(format!("sha256:{}", hex(&tree.finalize())))
+    Some(text::sha256(tree.finalize()))
 }
 
 fn mode(executable: bool) -> &'static str {
@@ -103,7 +102,7 @@ fn mode_of(workspace: &Workspace, path: &str) -> &'static str {
 
 /// Returns the files that no check judged, and those that a check matched but did not judge, each with the reason.
 pub(super) fn unjudged(gate: &Node, paths: &[String], left_out: &[String]) -> Vec<Unjudged> {
-    let mut seen: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut seen: HashMap<&str, Vec<String>> = HashMap::new();
     for check in gate.walk().filter(|node| node.kind == NodeKind::Check) {
         for file in check.files.iter().flatten() {
             let reasons = seen.entry(&file.path).or_default();
@@ -113,10 +112,10 @@ pub(super) fn unjudged(gate: &Node, paths: &[String], left_out: &[String]) -> Ve
             }
         }
     }
-    let unmatched = || vec!["no check matches it".to_owned()];
-    let of = |path: &String| {
-        let reasons = seen.get(path.as_str()).cloned().unwrap_or_else(unmatched);
-        reasons.into_iter().map(|reason| Unjudged { path: path.clone(), reason }).collect::<Vec<_>>()
+    let unmatched = ["no check matches it".to_owned()];
+    let of = |path| {
+        let reasons = seen.get(String::as_str(path)).map_or(&unmatched[..], Vec::as_slice);
+        reasons.iter().map(move |reason| Unjudged { path: String::clone(path), reason: reason.clone() })
     };
     let by_configuration = |path: &String| Unjudged {
         path: path.clone(),

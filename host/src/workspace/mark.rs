@@ -1,6 +1,6 @@
 //! Tells whether a file is unchanged without reading it again.
 
-use super::{FileKind, Workspace, WorkspaceError, kind, parts};
+use super::{FileKind, Workspace, WorkspaceError, is_name, kind, parts};
 use rustix::fs::{AtFlags, Stat, statat};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -59,9 +59,9 @@ impl FileStamp {
         self.is_older_than(COARSE).then_some(self)
     }
 
-    /// Returns whether a later run may rely on the same stamp.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.is_older_than(SETTLED)
+    /// Returns whether a later run may rely on the same stamp of this device.
+    pub(crate) fn is_settled(&self, device: u64) -> bool {
+        self.device == device && self.is_older_than(SETTLED)
     }
 
     /// Returns the size of the file.
@@ -104,18 +104,22 @@ impl Workspace {
     }
 }
 
-/// Returns whether the file system updates the time of a file whenever its bytes change, even through mapped memory.
+/// Returns the device of a folder, if its file system updates the time of a file whenever its bytes change, even through mapped
+/// memory, and the time of a folder whenever its entries change. Stamps of other devices, such as one that a user mounted below
+/// the folder, prove nothing to a later run.
 #[cfg(target_os = "linux")]
-pub(crate) fn keeps_time(root: &Path) -> bool {
+pub(crate) fn timed_device(root: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
     // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not file systems in memory, on a network or in user space.
     const KNOWN: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e, 0x2fc1_2fc1];
     #[allow(clippy::unnecessary_cast, reason = "the type differs from system to system")]
-    rustix::fs::statfs(root).is_ok_and(|about| KNOWN.contains(&(about.f_type as i64)))
+    let is_known = rustix::fs::statfs(root).is_ok_and(|about| KNOWN.contains(&(about.f_type as i64)));
+    root.metadata().ok().filter(|_| is_known).map(|about| about.dev())
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn keeps_time(_: &Path) -> bool {
-    false
+pub(crate) fn timed_device(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Stats many files in the order of their paths, and opens each folder once.
@@ -137,14 +141,16 @@ impl<'w> StatWalker<'w> {
     }
 
     fn stat(&mut self, path: &str) -> Result<Stat, WorkspaceError> {
-        let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
-        let folder = path.strip_suffix(name).unwrap_or_default();
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
+            let parts = parts(path)?;
+            let (_, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
             self.last = Some((folder.to_owned(), self.work.open_folder(folders)?));
+        } else if !is_name(name) {
+            return Err(WorkspaceError::BadPath);
         }
         let handle = self.last.as_ref().and_then(|(_, handle)| handle.as_ref());
-        let stat = statat(handle.map_or(self.work.root.as_fd(), AsFd::as_fd), *name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = statat(handle.map_or(self.work.root.as_fd(), AsFd::as_fd), name, AtFlags::SYMLINK_NOFOLLOW)?;
         if kind(&stat) == FileKind::File { Ok(stat) } else { Err(WorkspaceError::WrongKind(kind(&stat))) }
     }
 }

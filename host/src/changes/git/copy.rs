@@ -52,7 +52,7 @@ impl Repository {
         // The environment may refer to the original.
         let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
         Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
-        for file in self.files("", work)?.changes {
+        for file in self.files("", work, None)?.changes {
             let file = path(file.path.as_bytes())?;
             let (from, to) = (self.root.join(&file), copy.root.join(&file));
             let Ok(about) = from.symlink_metadata() else { continue };

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The state of a path in the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,8 +44,11 @@ pub(super) struct Index {
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
     /// Those of them that are not in the working tree.
     pub(super) left_out: Vec<Vec<u8>>,
-    /// The tree of its entries.
-    top: Folder,
+    format: ObjectFormat,
+    /// The entries as they are stored, ordered by path.
+    entries: Vec<IndexEntry>,
+    /// The tree of the staged entries, made on first use.
+    top: OnceLock<Folder>,
     /// The cached tree ids, which `git commit` uses without looking at the entries.
     cached: Vec<Cached>,
 }
@@ -80,49 +84,49 @@ impl Index {
     fn of(
         format: ObjectFormat,
         names: Vec<u8>,
-        items: Vec<IndexEntry>,
+        entries: Vec<IndexEntry>,
         cached: Vec<Cached>,
     ) -> Result<Self, ChangesError> {
         let key = |item: &IndexEntry| (&names[item.path.clone()], item.stage);
-        if let Some(pair) = items.windows(2).find(|pair| key(&pair[0]) >= key(&pair[1])) {
+        if let Some(pair) = entries.windows(2).find(|pair| key(&pair[0]) >= key(&pair[1])) {
             return Err(broken(&format!("`{}` is out of order", shown_bytes(key(&pair[1]).0))));
         }
-        let staged: Vec<(Range<usize>, TreeEntry)> = items
-            .iter()
-            .filter(|item| item.stage == 0 && !item.is_intent)
-            .map(|item| (item.path.clone(), item.entry))
-            .collect();
-        refuse_bad_paths(&names, &staged)?;
-        let top = Folder::of(format, &names, &staged);
-        let mut paths: Vec<(Range<usize>, IndexState)> = Vec::with_capacity(items.len());
+        refuse_bad_paths(&names, &entries)?;
+        let mut paths: Vec<(Range<usize>, IndexState)> = Vec::with_capacity(entries.len());
         let mut sparse = Vec::new();
-        for IndexEntry { path, stage, entry, is_skipped, is_intent } in items {
+        for item in &entries {
+            let IndexEntry { path, stage, entry, is_skipped, .. } = item;
             if entry.mode == EntryMode::Folder {
-                let folder = &names[path];
+                let folder = &names[path.clone()];
                 sparse.push((folder.strip_suffix(b"/").unwrap_or(folder).to_vec(), entry.id));
                 continue;
             }
             // Only a path with a conflict occurs more than once.
             if paths.last().is_none_or(|(last, _)| names[last.clone()] != names[path.clone()]) {
-                paths.push((path, IndexState::default()));
+                paths.push((path.clone(), IndexState::default()));
             }
             let Some((_, known)) = paths.last_mut() else { continue };
-            known.is_unmerged |= stage != 0;
+            known.is_unmerged |= *stage != 0;
             known.is_skipped |= is_skipped;
-            if stage == 0 && !is_intent {
-                known.entry = Some(entry);
+            if item.is_staged() {
+                known.entry = Some(*entry);
             }
         }
-        Ok(Self { names, paths, sparse, left_out: Vec::new(), top, cached })
+        Ok(Self { names, paths, sparse, left_out: Vec::new(), format, entries, top: OnceLock::new(), cached })
     }
 
     /// Returns the tree of the entries.
     pub(super) fn top(&self) -> IndexFolder<'_> {
-        IndexFolder { folder: &self.top, names: &self.names }
+        let folder = self.top.get_or_init(|| {
+            let staged = self.entries.iter().filter(|item| item.is_staged());
+            let staged: Vec<_> = staged.map(|item| (item.path.clone(), item.entry)).collect();
+            Folder::of(self.format, &self.names, &staged)
+        });
+        IndexFolder { folder, names: &self.names }
     }
 
     /// Returns every path with its state, ordered by path.
-    pub(super) fn paths(&self) -> impl Iterator<Item = (&[u8], &IndexState)> {
+    pub(super) fn paths(&self) -> impl ExactSizeIterator<Item = (&[u8], &IndexState)> {
         self.paths.iter().map(|(path, state)| (&self.names[path.clone()], state))
     }
 
@@ -165,11 +169,11 @@ impl Index {
     }
 }
 
-/// Refuses paths that are not plausible, or both a file and a folder. The entries are sorted, each path once.
-fn refuse_bad_paths(names: &[u8], staged: &[(Range<usize>, TreeEntry)]) -> Result<(), ChangesError> {
+/// Refuses staged paths that are not plausible, or both a file and a folder. The entries are sorted.
+fn refuse_bad_paths(names: &[u8], entries: &[IndexEntry]) -> Result<(), ChangesError> {
     let mut last: &[u8] = b"";
-    for (path, _) in staged {
-        let path = &names[path.clone()];
+    for item in entries.iter().filter(|item| item.is_staged()) {
+        let path = &names[item.path.clone()];
         let (folder, name) = path.split_at(path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1));
         if folder == last && !name.is_empty() {
             // The folders were checked with the previous path.
@@ -181,7 +185,9 @@ fn refuse_bad_paths(names: &[u8], staged: &[(Range<usize>, TreeEntry)]) -> Resul
         let common = folder.iter().zip(last).take_while(|(a, b)| a == b).count();
         for (end, _) in folder.iter().enumerate().skip(common).filter(|&(_, &byte)| byte == b'/') {
             let folder = &path[..end];
-            if staged.binary_search_by(|(other, _)| names[other.clone()].cmp(folder)).is_ok() {
+            let first = entries.partition_point(|other| names[other.path.clone()] < *folder);
+            let mut same = entries[first..].iter().take_while(|other| names[other.path.clone()] == *folder);
+            if same.any(IndexEntry::is_staged) {
                 return Err(ChangesError::Clash(shown_bytes(folder)));
             }
         }

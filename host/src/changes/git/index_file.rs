@@ -3,6 +3,7 @@
 use super::id::{Id, ObjectFormat};
 use super::tree::{EntryMode, TreeEntry};
 use crate::changes::{ChangesError, shown_text};
+use std::ffi::CStr;
 use std::ops::Range;
 
 /// More than the index of ten million files needs.
@@ -11,6 +12,7 @@ pub(super) const MAX_BYTES: u64 = 1 << 30;
 pub(super) const MAX_DEPTH: usize = 500;
 
 /// An entry as it is stored.
+#[derive(Debug)]
 pub(super) struct IndexEntry {
     /// The place of the path in the bytes that contain all paths.
     pub(super) path: Range<usize>,
@@ -20,6 +22,13 @@ pub(super) struct IndexEntry {
     pub(super) is_skipped: bool,
     /// Whether only the intent to add is staged.
     pub(super) is_intent: bool,
+}
+
+impl IndexEntry {
+    /// Returns whether `git commit` would store the entry.
+    pub(super) fn is_staged(&self) -> bool {
+        self.stage == 0 && !self.is_intent
+    }
 }
 
 /// A cached tree id, which `git commit` uses without looking at the entries of the folder.
@@ -52,8 +61,9 @@ impl<'a> IndexReader<'a> {
     }
 
     fn number(&mut self) -> Result<u32, ChangesError> {
-        let bytes = self.take(4)?;
-        Ok(bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+        let (bytes, rest) = self.0.split_first_chunk().ok_or_else(|| broken("it ends too early"))?;
+        self.0 = rest;
+        Ok(u32::from_be_bytes(*bytes))
     }
 
     fn until(&mut self, end: u8) -> Result<&'a [u8], ChangesError> {
@@ -61,6 +71,14 @@ impl<'a> IndexReader<'a> {
         let taken = self.take(at)?;
         self.take(1)?;
         Ok(taken)
+    }
+
+    /// Reads a path, and the NUL behind it.
+    fn path(&mut self) -> Result<&'a [u8], ChangesError> {
+        // Searches several bytes at a time, unlike `until`.
+        let path = CStr::from_bytes_until_nul(self.0).map_err(|_| broken("it ends too early"))?.to_bytes();
+        self.0 = &self.0[path.len() + 1..];
+        Ok(path)
     }
 
     fn decimal(&mut self, end: u8) -> Result<i64, ChangesError> {
@@ -215,14 +233,14 @@ fn item(
         is_whole = kept == 0;
         let place = expanded.len();
         expanded.extend_from_within(previous.start..previous.start + kept);
-        expanded.extend_from_slice(reader.until(0)?);
+        expanded.extend_from_slice(reader.path()?);
         if expanded.len() as u64 > MAX_BYTES {
             return Err(broken("its paths are too long"));
         }
         place..expanded.len()
     } else {
         let place = body - reader.0.len();
-        let path = place..place + reader.until(0)?.len();
+        let path = place..place + reader.path()?.len();
         // Padded to eight bytes; one NUL is consumed already.
         let length = start - reader.0.len();
         reader.take(length.next_multiple_of(8) - length)?;

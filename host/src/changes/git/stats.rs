@@ -5,7 +5,7 @@
 
 use super::id::{Id, ObjectFormat};
 use crate::cache_store::{CacheKind, CacheStore};
-use crate::workspace::{FileStamp, MARK_BYTES, keeps_time};
+use crate::workspace::{FileStamp, MARK_BYTES, timed_device};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -32,7 +32,8 @@ pub(super) enum Conversion {
 
 /// The ids of one working tree.
 pub(super) struct StatCache<'p> {
-    store: Option<(Arc<CacheStore>, blake3::Hash)>,
+    /// The store, the key of the working tree, and its device.
+    store: Option<(Arc<CacheStore>, blake3::Hash, u64)>,
     /// The stored entries, in the order of the paths.
     kept: Vec<u8>,
     /// The offset of the next entry.
@@ -45,12 +46,12 @@ pub(super) struct StatCache<'p> {
 impl<'p> StatCache<'p> {
     /// Loads the ids for the working tree `root`; empty without a store.
     pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: ObjectFormat) -> Self {
-        let store = store.filter(|_| keeps_time(root)).map(|store| {
+        let store = store.zip(timed_device(root)).map(|(store, device)| {
             let mut key = blake3::Hasher::new();
             key.update(&[format.length() as u8]).update(root.as_os_str().as_encoded_bytes());
-            (Arc::clone(store), key.finalize())
+            (Arc::clone(store), key.finalize(), device)
         });
-        let kept = store.as_ref().and_then(|(store, key)| store.get(CacheKind::Stats, key)).unwrap_or_default();
+        let kept = store.as_ref().and_then(|(store, key, _)| store.get(CacheKind::Stats, key)).unwrap_or_default();
         Self { store, kept, at: 0, used: Vec::new(), learned: Vec::new() }
     }
 
@@ -74,14 +75,14 @@ impl<'p> StatCache<'p> {
 
     /// Stores the ids of a file that had this stamp before and after it was read.
     pub(super) fn learn(&mut self, path: &'p [u8], mark: &FileStamp, digests: ContentIds) {
-        if self.store.is_some() && mark.is_settled() {
+        if self.store.as_ref().is_some_and(|(.., device)| mark.is_settled(*device)) {
             self.learned.push((path, *mark, digests));
         }
     }
 
     /// Writes the ids to the store. A failure only costs time, so it is not reported.
     pub(super) fn keep(self) {
-        let Some((store, key)) = self.store.filter(|_| !self.learned.is_empty()) else { return };
+        let Some((store, key, _)) = self.store.filter(|_| !self.learned.is_empty()) else { return };
         // Of several entries for one path, the last counts.
         let learned: BTreeMap<&[u8], _> = self.learned.iter().map(|(path, mark, ids)| (*path, (mark, ids))).collect();
         let mut bytes = Vec::with_capacity(self.kept.len());

@@ -1,4 +1,5 @@
-//! Walks the working tree on all cores: every folder is listed once, and every tracked file gets one stat.
+//! Walks the working tree on all cores: every folder is listed once, unless it is unchanged since an earlier run, and every
+//! tracked file gets one stat.
 //!
 //! The contents of folders come from the file system, never from the index. Git is asked only which untracked files are
 //! ignored, and only about files and folders without tracked files.
@@ -6,15 +7,20 @@
 use super::ignored::Ignored;
 use super::index::IndexState;
 use super::layout::MAX_BYTES;
+use super::listings::{LearnedEntries, LearnedFolder, Listings};
 use super::program::Git;
+use crate::cache_store::CacheStore;
 use crate::changes::{ChangesError, folder, shown_text};
 use crate::cores;
 use crate::submission::Change;
 use crate::workspace::{self, FileKind, FileStamp, FileStat, Workspace};
-use rustix::fs::{AtFlags, Dir, FileType, statat};
+use rustix::fs::{AtFlags, Dir, FileType, fstat, statat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -63,12 +69,19 @@ pub(super) struct KnownPaths<'a> {
 
 impl<'a> KnownPaths<'a> {
     /// Returns the known paths, which are sorted, each with its state and whether it is a submodule.
-    pub(super) fn new(known: Vec<(&'a [u8], Option<&'a IndexState>, bool)>) -> Self {
-        Self {
-            paths: known.iter().map(|(path, ..)| *path).collect(),
-            states: known.iter().map(|(_, state, _)| *state).collect(),
-            is_repository: known.iter().map(|(.., is_repository)| *is_repository).collect(),
+    pub(super) fn new(known: impl Iterator<Item = (&'a [u8], Option<&'a IndexState>, bool)>) -> Self {
+        let size = known.size_hint().0;
+        let mut all = Self {
+            paths: Vec::with_capacity(size),
+            states: Vec::with_capacity(size),
+            is_repository: Vec::with_capacity(size),
+        };
+        for (path, state, is_repository) in known {
+            all.paths.push(path);
+            all.states.push(state);
+            all.is_repository.push(is_repository);
         }
+        all
     }
 
     /// Returns the folders with tracked files, the root first.
@@ -110,18 +123,17 @@ struct KnownFolder<'a> {
     files: Vec<usize>,
 }
 
-/// Walks everything below the folder `start`.
-pub(super) fn walk(
-    git: &Git,
+/// Lists everything below the folder `start`, as far as folders with tracked files go.
+pub(super) fn list(
     root: &Path,
     work: &Workspace,
+    store: Option<&Arc<CacheStore>>,
     known: &KnownPaths<'_>,
     start: &str,
-) -> Result<WorkingTree, ChangesError> {
-    let walk = TreeWalk { work, known };
+) -> Result<Listing, ChangesError> {
     // Folders above count too, because git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
-        walk.refuse_unbounded_above(&start[..end])?;
+        refuse_unbounded_above(work, &start[..end])?;
     }
     let start = start.as_bytes();
     let mut folders = known.folders();
@@ -129,7 +141,22 @@ pub(super) fn walk(
     if folders.first().is_none_or(|first| first.path != start) {
         folders.insert(0, KnownFolder { path: start, files: Vec::new() });
     }
-    let listing = walk.list_all(&folders)?;
+    let walk = TreeWalk { work, known, listings: Listings::open(store, root, folders.len()) };
+    let mut listing = walk.list_all(&folders)?;
+    let learned = std::mem::take(&mut listing.learned);
+    walk.listings.keep(&learned, folders.iter().map(|folder| folder.path));
+    Ok(listing)
+}
+
+/// Finds the untracked files and the nested repositories of what was listed.
+pub(super) fn finish(
+    git: &Git,
+    root: &Path,
+    work: &Workspace,
+    known: &KnownPaths<'_>,
+    listing: Listing,
+) -> Result<WorkingTree, ChangesError> {
+    let walk = TreeWalk { work, known, listings: Listings::default() };
     let mut found = WorkingTree { present: vec![None; known.paths.len()], ..WorkingTree::default() };
     for (number, file) in listing.present {
         found.present[number] = Some(file);
@@ -178,26 +205,32 @@ fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesEr
 
 /// The content of some folders.
 #[derive(Default)]
-struct Listing {
+pub(super) struct Listing {
     /// The tracked files, by number.
     present: Vec<(usize, TrackedFile)>,
     /// The numbers of folders where git expects a submodule.
     repositories: Vec<usize>,
     /// Paths that may be ignored, and whether each is a folder.
     doubtful: Vec<(Vec<u8>, bool)>,
+    /// The folders that were read, for later runs.
+    learned: Vec<LearnedFolder>,
 }
 
 struct TreeWalk<'a> {
     work: &'a Workspace,
     known: &'a KnownPaths<'a>,
+    /// The entries of folders from earlier runs.
+    listings: Listings,
 }
 
 impl TreeWalk<'_> {
     /// Lists folders on all cores.
     fn list_all(&self, folders: &[KnownFolder<'_>]) -> Result<Listing, ChangesError> {
+        let workers = cores::count().min(folders.len().div_ceil(2 * PORTION));
+        let share = self.known.paths.len().div_ceil(workers.max(1));
         let next = AtomicUsize::new(0);
         let work_on = || {
-            let mut listing = Listing::default();
+            let mut listing = Listing { present: Vec::with_capacity(share), ..Listing::default() };
             loop {
                 let first = next.fetch_add(PORTION, Ordering::Relaxed);
                 let Some(portion) = folders.get(first..).filter(|rest| !rest.is_empty()) else { return Ok(listing) };
@@ -206,7 +239,6 @@ impl TreeWalk<'_> {
                 }
             }
         };
-        let workers = cores::count().min(folders.len().div_ceil(2 * PORTION));
         let listings: Result<Vec<Listing>, ChangesError> = thread::scope(|scope| {
             let others: Vec<_> = (1..workers).map(|_| scope.spawn(work_on)).collect();
             let mine = work_on();
@@ -220,6 +252,7 @@ impl TreeWalk<'_> {
             all.present.extend(listing.present);
             all.repositories.extend(listing.repositories);
             all.doubtful.extend(listing.doubtful);
+            all.learned.extend(listing.learned);
         }
         // Independent of which thread listed a folder.
         all.repositories.sort_unstable();
@@ -242,70 +275,102 @@ impl TreeWalk<'_> {
             Err(workspace::WorkspaceError::WrongKind(_)) if self.known.has_files_below(&path) => return Ok(()),
             Err(error) => return Err(unreadable(error.to_string())),
         };
+        let mut learned = None;
+        if self.listings.is_kept() {
+            let stamp = FileStamp::of(&fstat(&opened).map_err(|error| unreadable(error.to_string()))?);
+            if let Some(entries) = self.listings.get(folder.path, &stamp) {
+                for (name, kind) in entries {
+                    path.truncate(start);
+                    path.extend_from_slice(name);
+                    self.see(folder, opened.as_fd(), &mut path, name, kind, listing)?;
+                }
+                return Ok(());
+            }
+            learned = self.listings.may_learn(&stamp).then(|| (stamp, LearnedEntries::default()));
+        }
         let mut entries = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
         while let Some(item) = entries.read() {
             let item = item.map_err(|error| unreadable(error.to_string()))?;
-            let name = item.file_name();
+            let (name, kind) = (item.file_name(), item.file_type());
             if matches!(name.to_bytes(), b"." | b".." | b".git") {
                 continue;
             }
+            if let Some((_, entries)) = &mut learned {
+                entries.add(name.to_bytes(), kind);
+            }
             path.truncate(start);
             path.extend_from_slice(name.to_bytes());
-            let by_name = |number: &usize| self.known.paths[*number][start..].cmp(name.to_bytes());
-            let number = folder.files.binary_search_by(by_name).ok().map(|place| folder.files[place]);
-            let mut kind = item.file_type();
-            let is_patterns = name.to_bytes() == b".gitignore";
-            if number.is_some() || is_patterns || kind == FileType::Unknown {
-                let directory = entries.fd().map_err(|error| unreadable(error.to_string()))?;
-                let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-                    Ok(stat) => stat,
-                    Err(Errno::NOENT) => continue,
-                    Err(error) => return Err(ChangesError::Unreadable { path: shown(&path), why: error.to_string() }),
-                };
-                kind = FileType::from_raw_mode(stat.st_mode);
-                let size = u64::try_from(stat.st_size).unwrap_or(0);
-                if is_patterns {
-                    refuse_unbounded(&path, kind, size)?;
-                }
-                if let Some(number) = number
-                    && (kind != FileType::Directory || self.known.is_repository[number])
-                {
-                    if kind == FileType::Directory {
-                        listing.repositories.push(number);
-                    }
-                    let is_program = stat.st_mode & 0o100 != 0;
-                    let present =
-                        TrackedFile { kind: workspace::kind(&stat), is_program, size, mark: FileStamp::of(&stat) };
-                    listing.present.push((number, present));
-                    continue;
-                }
-            }
-            match kind {
-                FileType::Directory => {
-                    path.push(b'/');
-                    // A folder with tracked files is listed anyway.
-                    if !self.known.has_files_below(&path) {
-                        path.pop();
-                        listing.doubtful.push((path.clone(), true));
-                    }
-                }
-                FileType::RegularFile | FileType::Symlink => listing.doubtful.push((path.clone(), false)),
-                // A pipe, a socket or a device, which cannot be committed.
-                _ => {}
-            }
+            let directory = entries.fd().map_err(|error| unreadable(error.to_string()))?;
+            self.see(folder, directory, &mut path, name, kind, listing)?;
         }
+        let learned = learned.map(|(stamp, entries)| LearnedFolder { path: folder.path.to_vec(), stamp, entries });
+        listing.learned.extend(learned);
         Ok(())
     }
 
-    fn refuse_unbounded_above(&self, folder: &str) -> Result<(), ChangesError> {
-        let path = if folder.is_empty() { ".gitignore".to_owned() } else { format!("{folder}/.gitignore") };
-        match self.work.stat_raw(&path) {
-            Ok(stat) => {
-                let size = u64::try_from(stat.st_size).unwrap_or(0);
-                refuse_unbounded(path.as_bytes(), FileType::from_raw_mode(stat.st_mode), size)
+    /// Adds an entry of a folder, which is open. `path` is the whole path of the entry.
+    fn see(
+        &self,
+        folder: &KnownFolder<'_>,
+        directory: BorrowedFd<'_>,
+        path: &mut Vec<u8>,
+        name: impl Arg,
+        mut kind: FileType,
+        listing: &mut Listing,
+    ) -> Result<(), ChangesError> {
+        let start = if folder.path.is_empty() { 0 } else { folder.path.len() + 1 };
+        let by_name = |number: &usize| self.known.paths[*number][start..].cmp(&path[start..]);
+        let number = folder.files.binary_search_by(by_name).ok().map(|place| folder.files[place]);
+        let is_patterns = path[start..] == *b".gitignore";
+        if number.is_some() || is_patterns || kind == FileType::Unknown {
+            let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => return Ok(()),
+                Err(error) => return Err(ChangesError::Unreadable { path: shown(path), why: error.to_string() }),
+            };
+            kind = FileType::from_raw_mode(stat.st_mode);
+            let size = u64::try_from(stat.st_size).unwrap_or(0);
+            if is_patterns {
+                refuse_unbounded(path, kind, size)?;
             }
-            Err(_) => Ok(()),
+            if let Some(number) = number
+                && (kind != FileType::Directory || self.known.is_repository[number])
+            {
+                if kind == FileType::Directory {
+                    listing.repositories.push(number);
+                }
+                let is_program = stat.st_mode & 0o100 != 0;
+                let present =
+                    TrackedFile { kind: workspace::kind(&stat), is_program, size, mark: FileStamp::of(&stat) };
+                listing.present.push((number, present));
+                return Ok(());
+            }
         }
+        match kind {
+            FileType::Directory => {
+                path.push(b'/');
+                // A folder with tracked files is listed anyway.
+                if !self.known.has_files_below(path) {
+                    path.pop();
+                    listing.doubtful.push((path.clone(), true));
+                }
+            }
+            FileType::RegularFile | FileType::Symlink => listing.doubtful.push((path.clone(), false)),
+            // A pipe, a socket or a device, which cannot be committed.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn refuse_unbounded_above(work: &Workspace, folder: &str) -> Result<(), ChangesError> {
+    let path = if folder.is_empty() { ".gitignore".to_owned() } else { format!("{folder}/.gitignore") };
+    match work.stat_raw(&path) {
+        Ok(stat) => {
+            let size = u64::try_from(stat.st_size).unwrap_or(0);
+            refuse_unbounded(path.as_bytes(), FileType::from_raw_mode(stat.st_mode), size)
+        }
+        Err(_) => Ok(()),
     }
 }
 
@@ -322,3 +387,6 @@ fn refuse_unbounded(path: &[u8], kind: FileType, size: u64) -> Result<(), Change
 fn shown(path: &[u8]) -> String {
     shown_text(&String::from_utf8_lossy(path))
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,7 +72,7 @@ fn what_git_would_not_read_is_refused() {
 fn cached_folders_must_be_those_of_the_entries() {
     let index = read(&file(2, &two(), &[])).expect("an index");
     let (dir, count) = index.top().below(b"dir").expect("a folder");
-    let top = &index.top;
+    let top = index.top().folder;
     let cached = |top: &Id, dir: &Id, count: usize| {
         let folder = format!("dir\0{count} 0\n");
         let content = [b"\x002 1\n", top.as_bytes(), folder.as_bytes(), dir.as_bytes()];
