@@ -54,11 +54,23 @@ pub(super) fn is_by_output(node: &Node) -> bool {
     node.outcome == Outcome::Error && error.is_some_and(|error| error.kind.is_by_output())
 }
 
+/// Returns whether a member of this gate abstains, whose error outranks the abstention.
+fn abstains_too(node: &Node) -> bool {
+    let counted = node.children.iter().filter(|child| !child.shadow || node.shadow);
+    node.outcome == Outcome::Error
+        && counted.into_iter().any(|child| child.outcome == Outcome::Abstain || abstains_too(child))
+}
+
 /// Applies `on_error` and `on_abstain`.
 ///
 /// An ignored error counts as a pass from here on, and is marked. In a vote, such a pass would be a ballot that nobody cast.
-/// There the member keeps its outcome and does not vote, and the relaxation is returned.
+/// There the member keeps its outcome and does not vote, and the relaxation is returned. If an error outranks an abstention,
+/// ignoring the error leaves the abstention.
 pub(super) fn relax(member: &plan::PlanNode, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
+    if member.on_error == Leniency::Warn && abstains_too(node) {
+        node.outcome = Outcome::Abstain;
+        node.reason = "an abstention besides the error that `on_error = \"warn\"` ignores".to_owned();
+    }
     let (was, key, leniency) = match node.outcome {
         Outcome::Error if member.on_error == Leniency::Warn && is_by_output(node) => {
             node.reason =
@@ -107,8 +119,8 @@ pub(super) fn electorate(vote: &plan::Vote, members: &[plan::PlanNode], shadows:
 }
 
 /// Returns whether the vote is held even if no voter applies, because the configuration sets a quorum.
-fn must_vote(gate: &Gate) -> bool {
-    let decides = |member: &plan::PlanNode| member.enabled && member.mode == Enforcement::Enforce;
+fn must_vote(gate: &Gate, shadows: bool) -> bool {
+    let decides = |member: &plan::PlanNode| member.enabled && (shadows || member.mode == Enforcement::Enforce);
     matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
 }
 
@@ -140,7 +152,7 @@ fn ruling(gate: &Gate, members: &[DoneMember], shadows: bool) -> Option<Ruling> 
         GateRule::Not => algebra::not(statuses().next().flatten()).map(plain)?,
         // Which voters ask for human review depends on when the vote is over. So only a divided vote asks for it.
         GateRule::Vote(vote) => {
-            if !must_vote(gate) {
+            if !must_vote(gate, false) {
                 statuses().flatten().next()?;
             }
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(shadows)).collect();
@@ -164,13 +176,18 @@ fn ruling(gate: &Gate, members: &[DoneMember], shadows: bool) -> Option<Ruling> 
 ///
 /// A gate that only shadows decide is in shadow mode itself: it reports their result, and is neutral.
 pub(super) fn decide(gate: &Gate, members: Vec<DoneMember>, node: &mut Node) -> Vec<Evidence> {
-    let shadows = members.iter().all(|member| member.status().is_none()) && !must_vote(gate);
+    let shadows = members.iter().all(|member| member.status().is_none()) && !must_vote(gate, false);
     match ruling(gate, &members, shadows) {
         None => {
             node.outcome = Outcome::Skipped;
             node.skipped = Some(SkipReason::NoMember);
             node.reason = "no member applies".to_owned();
             node.next_due = members.iter().filter_map(|member| member.node.next_due).min();
+            // Without shadow mode, the vote would be held, and nobody would vote.
+            if must_vote(gate, true) {
+                let (member, by) = (node.name.clone(), "mode = \"shadow\"".to_owned());
+                node.relaxed = vec![Relaxation { member, was: Status::Abstain, by }];
+            }
         }
         Some(Ruling { status, escalated, reason, vote }) => {
             node.outcome = status.into();
@@ -200,17 +217,27 @@ fn relaxations(gate: &Gate, members: &[DoneMember], status: Status, shadows: boo
         }
         _ => ruling(gate, members, true).is_none_or(|ruling| ruling.status != status),
     };
-    let of = |member: &DoneMember| -> Vec<Relaxation> {
+    let gone_are_missing = matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing);
+    let of = |(planned, member): (&plan::PlanNode, &DoneMember)| -> Vec<Relaxation> {
         let node = &member.node;
         let counts = member.status_if(shadows);
+        let is_missing_shadow = gone_are_missing
+            && planned.enabled
+            && planned.mode == Enforcement::Shadow
+            && matches!(node.outcome, Outcome::Skipped | Outcome::NotApplicable);
         let one_decides = matches!((&gate.rule, status), (GateRule::All, Status::Fail) | (GateRule::Any, Status::Pass));
         match node.outcome.status() {
             Some(was) if counts.is_none() && matter => {
                 vec![Relaxation { member: node.name.clone(), was, by: "mode = \"shadow\"".to_owned() }]
             }
+            // It would be a voter that is missing.
+            None if is_missing_shadow && matter => {
+                let (member, by) = (node.name.clone(), "mode = \"shadow\"".to_owned());
+                vec![Relaxation { member, was: Status::NotApplicable, by }]
+            }
             _ if one_decides && counts != Some(status) => Vec::new(),
             _ => node.relaxed.iter().chain(&member.waved).cloned().collect(),
         }
     };
-    members.iter().flat_map(of).collect()
+    gate.members.iter().zip(members).flat_map(of).collect()
 }

@@ -112,7 +112,7 @@ fn address(check: &plan::Check) -> usize {
 
 /// Returns whether the first part settles the result: a check that counts did not pass, and so the gate does not.
 ///
-/// An abstention settles nothing if a gate has `on_error = "warn"`: an error of another member outranks the abstention, and the
+/// An abstention settles nothing if a gate has `on_error = "warn"`: the error of an earlier tier outranks the abstention, and the
 /// gate lets errors through.
 fn decides(plan: &Plan, first: &Node) -> bool {
     let lets_errors_through =

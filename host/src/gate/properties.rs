@@ -17,10 +17,13 @@ struct Plain {
     shadow: bool,
     escalated: bool,
     waved: bool,
+    /// Whether a member of a gate with an error abstains.
+    abstains_too: bool,
 }
 
 fn plainly(node: &plan::PlanNode, letters: &BTreeMap<String, char>, in_vote: bool) -> Plain {
-    let mut plain = Plain { status: None, shadow: node.mode == Enforcement::Shadow, escalated: false, waved: false };
+    let shadow = node.mode == Enforcement::Shadow;
+    let mut plain = Plain { status: None, shadow, escalated: false, waved: false, abstains_too: false };
     if !node.enabled {
         return plain;
     }
@@ -78,9 +81,14 @@ fn plainly(node: &plan::PlanNode, letters: &BTreeMap<String, char>, in_vote: boo
             // Later tiers are not reached.
             let first = members.iter().position(|plain| plain.status != Some(Status::Pass)).unwrap_or(0);
             let reached = if gate.rule == GateRule::Tiers { &members[..=first] } else { &members[..] };
+            let is_silent = |plain: &Plain| plain.status == Some(Status::Abstain) || plain.abstains_too;
+            plain.abstains_too = plain.status == Some(Status::Error) && reached.iter().any(is_silent);
             let inherits = plain.status == Some(Status::Abstain) && !is_vote;
             plain.escalated |= inherits && reached.iter().any(|plain| abstains(&plain));
         }
+    }
+    if plain.abstains_too && node.on_error == Leniency::Warn {
+        (plain.status, plain.abstains_too) = (Some(Status::Abstain), false);
     }
     let leniency = match plain.status {
         Some(Status::Error) => node.on_error,

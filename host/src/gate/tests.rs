@@ -295,6 +295,33 @@ fn silence_is_let_through_only_in_the_open() {
 }
 
 #[test]
+fn an_error_that_is_let_through_takes_no_abstention_along() {
+    for (rule, letters, on_abstain, outcome) in [
+        (GateRule::All, "!+", Leniency::Block, "pass"),
+        (GateRule::All, "!?", Leniency::Block, "abstain"),
+        (GateRule::All, "!?", Leniency::Warn, "pass"),
+        (GateRule::Any, "?!", Leniency::Block, "abstain"),
+        (GateRule::Any, "-!", Leniency::Block, "pass"),
+        // The second tier is not reached.
+        (GateRule::Tiers, "!?", Leniency::Block, "pass"),
+    ] {
+        let script = || {
+            let (first, second) = letters.split_at(1);
+            Script::of(&[("a", first), ("b", second)])
+        };
+        let lenient = |node: &mut plan::PlanNode| {
+            node.on_error = Leniency::Warn;
+            node.on_abstain = on_abstain;
+        };
+        let inner = gate("g", rule.clone(), checks("a b"));
+        let around = gate("outer", GateRule::All, vec![inner.clone()]);
+        for root in [inner.with(lenient), around.with(lenient)] {
+            assert_eq!(run_gate(root, &script()).outcome.as_str(), outcome, "{rule:?} {letters}");
+        }
+    }
+}
+
+#[test]
 fn a_lenient_voter_leaves_the_vote_and_casts_nothing() {
     let lenient = |name: &str| check(name).with(|node| node.on_error = Leniency::Warn);
     let members = || vec![check("a"), lenient("b"), lenient("c")];
@@ -480,12 +507,12 @@ fn what_failed_before_runs_first_and_decides_only_against() {
             "{rule:?}"
         );
     }
-    // An abstention alone settles nothing where an error, which outranks it, is let through.
+    // An abstention stays one where an error, which outranks it, is let through.
     let lenient = || all().with(|node| node.on_error = Leniency::Warn);
     for root in [lenient(), gate("outer", GateRule::All, vec![lenient()])] {
         let script = || Script::of(&[("a", "+"), ("b", "?"), ("c", "!")]);
-        assert_eq!(run_gate(root.clone(), &script()).outcome.as_str(), "pass");
-        assert_eq!(run_first(root, &script(), &["b"]).outcome.as_str(), "pass");
+        assert_eq!(run_gate(root.clone(), &script()).outcome.as_str(), "abstain");
+        assert_eq!(run_first(root, &script(), &["b"]).outcome.as_str(), "abstain");
     }
     // The tiers before it run whole: what they established is known to it.
     let tiers = gate(
