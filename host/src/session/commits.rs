@@ -6,7 +6,18 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
 use crate::verdict::Status;
+use serde::Deserialize;
 use std::path::Path;
+
+/// The part of a record that says what passed. The list of files can be long.
+#[derive(Deserialize)]
+struct Passed {
+    run: String,
+    #[serde(default)]
+    tree: Option<String>,
+    #[serde(default)]
+    base: Option<String>,
+}
 
 /// Records the commit `head`, if it contains the change that the last pass of the project judged, on the same base.
 pub(super) fn note_last(
@@ -22,7 +33,7 @@ pub(super) fn note_last(
         ..Filter::of(project).kinds(&[EntryKind::Run])
     };
     let Some(entry) = ledger.entries(&passed)?.pop() else { return Ok(()) };
-    let record = entry.record()?;
+    let record: Passed = entry.read()?;
     if record.base.as_deref() == Some(head) || is_noted(ledger, &record.run)? {
         return Ok(());
     }

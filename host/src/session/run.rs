@@ -147,7 +147,7 @@ impl Session {
                         left_out,
                         predecessor_unpassed,
                     };
-                    Ok(stored.filter(|stored| stored.begin(&inputs).is_ok()))
+                    Ok(stored.filter(|stored| stored.begin(&inputs, takes_time).is_ok()))
                 };
                 let stored = tokio::task::spawn_blocking(store);
                 // Only the tapes of commands and models need the folder. Other runs go on meanwhile.

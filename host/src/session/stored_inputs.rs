@@ -46,7 +46,7 @@ impl<S> RunInputs<S> {
     }
 }
 
-/// The folder of a run.
+/// The folder of a run. Its inputs are in a file next to it, and it exists only for a run with commands or models.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredInputs(PathBuf);
 
@@ -56,20 +56,28 @@ impl StoredInputs {
         Self(state.join(RUNS).join(run))
     }
 
-    /// Creates the folder and stores the inputs of the run.
-    pub(crate) fn begin(&self, given: &RunInputs<&Submission>) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+    /// Stores the inputs of the run. With `has_answers`, also creates the folder for what its commands and models answer: a new
+    /// folder takes longer than a file.
+    pub(crate) fn begin(&self, given: &RunInputs<&Submission>, has_answers: bool) -> io::Result<()> {
+        let folder = if has_answers { Some(self.0.as_path()) } else { self.0.parent() };
+        let folder = folder.unwrap_or(&self.0);
+        if !folder.is_dir() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.given_file())?;
         serde_json::to_writer(io::BufWriter::new(file), given).map_err(io::Error::from)
     }
 
     fn given_file(&self) -> PathBuf {
-        self.0.join("given.json")
+        self.0.with_extension("json")
     }
 
     /// Returns the inputs of the run.
     pub(crate) fn given(&self) -> io::Result<RunInputs> {
-        serde_json::from_slice(&fs::read(self.given_file())?).map_err(io::Error::from)
+        let given = fs::read(self.given_file());
+        // Where earlier versions stored it.
+        let given = given.or_else(|error| fs::read(self.0.join("given.json")).map_err(|_| error));
+        serde_json::from_slice(&given?).map_err(io::Error::from)
     }
 
     /// Returns the path of the recorded results of commands.
@@ -86,8 +94,9 @@ impl StoredInputs {
 /// Deletes what was stored for runs that `is_known` rejects. Ignores files that cannot be deleted.
 pub fn forget(state: &Path, is_known: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(state.join(RUNS)).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(|run| !is_known(run)) {
-            let _ = fs::remove_dir_all(entry.path());
+        let path = entry.path();
+        if path.file_stem().and_then(|run| run.to_str()).is_some_and(|run| !is_known(run)) {
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The state folder: it belongs to one user, and has a small file next to the database that records the last entry.
 
 use crate::ledger::{Head, LedgerError};
+use crate::regular_file::{self, Symlinks};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
 /// Written after each durable append, without an fsync: it may be behind the ledger, but never ahead.
@@ -41,17 +42,54 @@ fn sync(folder: &Path) -> std::io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
+/// How often the file is read while somebody writes it.
+const TRIES: usize = 100;
+
 /// Returns the last entry at the time when the file was last written, if that is known.
 pub(super) fn anchor(folder: &Path) -> Option<Head> {
-    fs::read_to_string(folder.join(ANCHOR)).ok()?.parse().ok()
+    for _ in 0..TRIES {
+        let mut text = String::new();
+        regular_file::open(&folder.join(ANCHOR), Symlinks::Refuse).ok()?.read_to_string(&mut text).ok()?;
+        let mut lines = text.lines();
+        let head = lines.next().and_then(|line| line.parse().ok());
+        // While another process writes it, its lines differ.
+        if lines.next().is_none_or(|line| line.parse().ok() == head) {
+            return head;
+        }
+    }
+    None
 }
 
 /// Stores the last entry. A failure is not reported, because the ledger itself is complete.
 pub(super) fn set_anchor(folder: &Path, head: Head) {
-    let beside = folder.join(format!(".{ANCHOR}.{}", std::process::id()));
-    let options = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
-    let written = options().and_then(|mut file| file.write_all(format!("{head}\n").as_bytes()));
-    if written.and_then(|()| fs::rename(&beside, folder.join(ANCHOR))).is_err() {
-        let _ = fs::remove_file(&beside);
+    // In place, because a new file takes longer than all other writes of a run. Written twice, so that a reader can tell that it
+    // has read half of it. Numbers only grow, so nothing of the old text is left.
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::open(folder.join(ANCHOR), flags, Mode::RUSR | Mode::WUSR) {
+        let _ = fs::File::from(file).write_all(format!("{head}\n{head}\n").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::chain::Hash;
+
+    #[test]
+    fn the_last_entry_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(anchor(folder.path()), None);
+        for seq in [9, 10, 3] {
+            let head = Head { seq, hash: Hash([seq as u8; 32]) };
+            set_anchor(folder.path(), head);
+            assert_eq!(anchor(folder.path()), Some(head));
+        }
+        // As an earlier version wrote it, and as nobody leaves it for long.
+        let head = Head { seq: 7, hash: Hash([7; 32]) };
+        let other = Head { seq: 8, ..head };
+        for (text, expected) in [(format!("{head}\n"), Some(head)), (format!("{head}\n{other}\n"), None)] {
+            fs::write(folder.path().join(ANCHOR), text).expect("written");
+            assert_eq!(anchor(folder.path()), expected);
+        }
     }
 }
