@@ -46,6 +46,19 @@ impl Hits {
         Self(word.wrapping_add(ONES))
     }
 
+    /// Returns the bytes that are neither ASCII letters nor digits nor `_`.
+    #[inline(always)]
+    pub fn not_of_words(word: u64) -> Self {
+        let low = word & !HIGH;
+        // The highest bit of each byte tells whether the byte is not below another, as no byte has it and none overflows.
+        let from = |bytes: u64, first: u8| bytes + ONES * u64::from(0x80 - first);
+        let lower = low | (ONES * 0x20);
+        let letters = from(lower, b'a') & !from(lower, b'z' + 1);
+        let digits = from(low, b'0') & !from(low, b'9' + 1);
+        let others = (low ^ (ONES * u64::from(b'_'))) + !HIGH;
+        Self(!(letters | digits) & others | word)
+    }
+
     /// Returns the bytes that are not this byte.
     #[inline(always)]
     pub fn not(word: u64, byte: u8) -> Self {
@@ -94,6 +107,12 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Returns up to eight bytes from `from` to `to`, the first in the lowest bits.
+    #[inline(always)]
+    pub fn start(self, from: usize, to: usize) -> u64 {
+        self.word(from) & (u64::MAX >> (64 - 8 * (to - from).clamp(1, 8)))
+    }
+
     #[inline(never)]
     fn last_word(self, at: usize) -> u64 {
         let rest = self.0.get(at..).unwrap_or_default();
@@ -130,7 +149,7 @@ impl<'a> Words<'a> {
         let mut digest = (to - from) as u64;
         let mut at = from;
         while at < to {
-            let word = self.word(at) & (u64::MAX >> (64 - 8 * (to - at).min(8)));
+            let word = self.start(at, to);
             digest = (digest.rotate_left(29) ^ word).wrapping_mul(MIX);
             at += 8;
         }
@@ -230,6 +249,9 @@ mod tests {
                     assert_eq!(words.find(0, |word| Hits::not(word, b' ')), expected(byte != b' '));
                     assert_eq!(words.find(0, Hits::controls), expected(byte < 0x20));
                     assert_eq!(words.find(0, Hits::beyond_ascii), expected(byte == 0x7F));
+                    let words_of_x = text.replace(' ', "x");
+                    let is_of_word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ');
+                    assert_eq!(Words::new(&words_of_x).find(0, Hits::not_of_words), expected(!is_of_word));
                     let either = |word| Hits::of(word, b':') | Hits::of(word, b'#');
                     assert_eq!(words.find(0, either), expected(matches!(byte, b':' | b'#')));
                     assert_eq!(words.spaces(0), expected(byte != b' '));
@@ -244,6 +266,7 @@ mod tests {
             let text = format!("ab{char}");
             let words = Words::new(&text);
             assert_eq!(words.find(0, Hits::beyond_ascii), 2);
+            assert_eq!(words.find(0, Hits::not_of_words), 2);
             let end = words.beyond_ascii(2);
             let is_text =
                 !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}');
