@@ -31,7 +31,7 @@ pub(crate) const MATTERING: [(u16, &[&str]); 14] = [
     (NEGATION, words!("not cannot only half partly partially almost nearly mostly")),
     // "isn't" without what follows the apostrophe.
     (IS_WORD, words!("is are remains isn aren")),
-    (PERSON, words!("we")),
+    (PERSON, words!("i we")),
     (BETWEEN_WORD, BETWEEN),
     (WILL, words!("will")),
     (TOLD, words!("told asked instructed required")),

@@ -8,6 +8,7 @@ use crate::opposite::{
     BETWEEN_WORD, DENIAL, DONE_WORD, FAILING, FOLLOWING, IS_WORD, MATTERING, NEGATION, PERSON, SAYING, STILL, STRONG,
     SUBJECT, TOLD, WILL, is_denied, is_said_in, words_of,
 };
+use gatehost_sdk::words::{Hits, Words};
 
 /// Whether a claim ends with the signal, and clearly says nothing against it.
 pub(crate) fn is_said(text: &str, signal: &str) -> bool {
@@ -27,7 +28,7 @@ pub(crate) fn is_said(text: &str, signal: &str) -> bool {
 /// Whether nothing in a text hides what follows it, takes it back, or introduces it.
 fn is_clear(body: &str) -> bool {
     // Links are defined at the end, mostly.
-    let may_define = body.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with('['));
+    let may_define = body.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with('[') && defines(last));
     is_clear_with(body, may_define).or_else(|| is_clear_with(body, true)).unwrap_or(false)
 }
 
@@ -82,7 +83,7 @@ fn is_clear_with(body: &str, may_define: bool) -> Option<bool> {
             let (mut row, text) = match continued {
                 Some((row, length)) => {
                     may_be_code = false;
-                    (Row { starts: true, backticks: row.backticks + 1, ..row }, &start[length..])
+                    (Row { before_sentence: row.words, backticks: row.backticks + 1, ..row }, &start[length..])
                 }
                 None => (Row { is_markdown: true, ..Row::default() }, line),
             };
@@ -197,7 +198,13 @@ fn is_shown(line: &str) -> bool {
     let is_written = |(at, byte): (usize, u8)| {
         let (before, behind) = (&line.as_bytes()[..at], &line.as_bytes()[at + 1..]);
         match byte {
-            b'<' | b'\\' | b'~' => false,
+            b'<' | b'\\' => false,
+            // It crosses nothing out: none follows that would close it, and behind a space it closes none.
+            b'~' => {
+                matches!(before.last(), None | Some(b' '))
+                    && behind.first().is_some_and(u8::is_ascii_alphanumeric)
+                    && !behind.contains(&b'~')
+            }
             // An item is no row of a table.
             b'|' => is_item,
             b'&' => !gatehost_page::starts_entity(behind),
@@ -228,22 +235,12 @@ static MARKS: [bool; 256] = {
     marks
 };
 
-/// What a byte may be part of.
-#[derive(Clone, Copy, PartialEq)]
-enum Class {
-    /// A word.
-    Letter,
-    /// Nothing that matters.
-    Other,
-    /// Something that needs a look at what is around it.
-    Special,
-}
-
-static CLASSES: [Class; 256] = {
-    let mut classes = [Class::Special; 256];
+/// Bytes that need a look at what is around them.
+static IS_SPECIAL: [bool; 256] = {
+    let mut is_special = [true; 256];
     let mut byte = 0;
     while byte < 128 {
-        let is_special = matches!(
+        is_special[byte] = matches!(
             byte as u8,
             b':' | b'.'
                 | b'!'
@@ -261,14 +258,9 @@ static CLASSES: [Class; 256] = {
                 | b'\\'
                 | 0x7f
         ) || byte < 0x20 && byte != b'\t' as usize;
-        classes[byte] = match byte as u8 {
-            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
-            _ if is_special => Class::Special,
-            _ => Class::Other,
-        };
         byte += 1;
     }
-    classes
+    is_special
 };
 
 /// The words of [`MATTERING`] with their kinds, by their first letters.
@@ -340,6 +332,15 @@ static STARTS: [Start; 32] = {
     starts
 };
 
+/// Whether a word of this length that starts with these bytes may be one of [`MATTERING`].
+#[inline(always)]
+fn may_matter(bytes: u64, length: usize) -> bool {
+    let start = &STARTS[(bytes & 31) as usize];
+    length <= LONGEST
+        && start.lengths >> length & 1 != 0
+        && (length == 1 || start.seconds >> (bytes >> 8 & 31) & 1 != 0)
+}
+
 /// Whether no sentence of a line says that the work is not complete, however the line is shown.
 fn says_nothing(line: &str) -> bool {
     let words = line.trim_start_matches(' ');
@@ -398,17 +399,18 @@ pub(crate) fn has_no_word_of_it<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) 
 }
 
 /// What is known of a row so far.
+#[derive(Default)]
 struct Row {
     /// The kinds of words that matter.
     kinds: u16,
+    /// How many words there are, and how many before the last colon.
     words: usize,
-    /// The words behind the last colon.
-    answer: usize,
-    /// Whether a sentence starts with the next word, and whether one started like "not fully done".
-    starts: bool,
+    label: Option<usize>,
+    /// How many words there are before the last sentence, and whether one started like "not fully done".
+    before_sentence: usize,
     is_elliptic: bool,
-    /// The kinds of the last word, and whether a sentence ended with one that fails.
-    last: u16,
+    /// The last word that matters: how many words there are up to it, and its kinds. Whether a sentence ended with one that fails.
+    last: (usize, u16),
     ends_failing: bool,
     /// Whether only some of its words are shown.
     shown_in_part: bool,
@@ -420,32 +422,14 @@ struct Row {
     has_double_backticks: bool,
 }
 
-impl Default for Row {
-    fn default() -> Self {
-        Self {
-            kinds: 0,
-            words: 0,
-            answer: 2,
-            starts: true,
-            is_elliptic: false,
-            last: 0,
-            ends_failing: false,
-            shown_in_part: false,
-            is_markdown: false,
-            defines: false,
-            backticks: 0,
-            has_double_backticks: false,
-        }
-    }
-}
-
 impl Row {
     /// Whether its words can deny, or say the opposite.
     fn may_say(&self) -> bool {
         let has = |kinds: u16| self.kinds & kinds == kinds;
         let has_one = |kinds: u16| self.kinds & kinds != 0;
         // A word that denies does so alone, with one more word, or as an answer behind a colon.
-        let denies = has(DENIAL) && (self.words <= 2 || self.answer <= 1 || self.shown_in_part);
+        let denies = has(DENIAL)
+            && (self.words <= 2 || self.label.is_some_and(|label| self.words <= label + 1) || self.shown_in_part);
         let is_not_done = has(DONE_WORD | NEGATION) && (has_one(IS_WORD | PERSON) || self.is_elliptic);
         let will_say = has(SAYING) && has_one(WILL | TOLD);
         let fails = self.ends_failing && has_one(SUBJECT | PERSON) || has(FAILING | STILL);
@@ -454,48 +438,61 @@ impl Row {
 
     /// Read a piece. Returns whether its words are known: no mark may join or hide some.
     fn read(&mut self, piece: &[u8]) -> bool {
-        let class = |at: usize| piece.get(at).map_or(Class::Other, |byte| CLASSES[usize::from(*byte)]);
+        let text = Words::new(piece);
         let mut at = 0;
-        while let Some(&byte) = piece.get(at) {
-            let start = at;
-            at += 1;
-            match CLASSES[usize::from(byte)] {
-                Class::Other => {}
-                Class::Letter => {
-                    while class(at) == Class::Letter {
-                        at += 1;
-                    }
-                    (self.words, self.answer) = (self.words + 1, self.answer + 1);
-                    let kinds = kinds(&piece[start..at]);
-                    self.kinds |= kinds;
-                    self.is_elliptic |= self.starts && kinds & BETWEEN_WORD != 0;
-                    (self.starts, self.last) = (false, kinds);
+        while let Some(byte) = text.byte(at) {
+            let (bytes, mut length) = text.until(at, Hits::not_letters);
+            if length > 0 {
+                if length == 8 {
+                    length = text.find(at + 8, Hits::not_letters) - at;
                 }
-                Class::Special => {
-                    let follows_letter = start > 0 && class(start - 1) == Class::Letter;
-                    match self.mark(byte, follows_letter, &piece[..start], &piece[at..]) {
-                        Some(length) => at += length,
-                        None => return false,
-                    }
+                self.words += 1;
+                if may_matter(bytes, length) {
+                    let rest = length.saturating_sub(8);
+                    self.word(kinds([(bytes, length), (text.start(at + 8, at + length.max(8)), rest)]));
+                }
+                at += length;
+                // A space follows most words.
+                at += usize::from(text.byte(at) == Some(b' '));
+                continue;
+            }
+            at += 1;
+            if IS_SPECIAL[usize::from(byte)] {
+                match self.mark(byte, &piece[..at - 1], &piece[at..]) {
+                    Some(length) => at += length,
+                    None => return false,
                 }
             }
         }
-        self.ends_failing |= self.last & FAILING != 0;
+        self.end();
         true
     }
 
+    fn word(&mut self, kinds: u16) {
+        self.kinds |= kinds;
+        self.is_elliptic |= self.before_sentence + 1 == self.words && kinds & BETWEEN_WORD != 0;
+        self.last = (self.words, kinds);
+    }
+
+    /// What is read may be all that is shown.
+    fn end(&mut self) {
+        let (words, kinds) = self.last;
+        self.ends_failing |= words == self.words && kinds & FAILING != 0;
+    }
+
     /// Read a mark. Returns how many bytes behind it belong to it; `None` if it may join or hide words.
-    fn mark(&mut self, byte: u8, follows_letter: bool, before: &[u8], behind: &[u8]) -> Option<usize> {
+    fn mark(&mut self, byte: u8, before: &[u8], behind: &[u8]) -> Option<usize> {
+        let follows_letter = before.last().is_some_and(u8::is_ascii_alphabetic);
         let next = behind.first().copied().unwrap_or(b' ');
         // What stands behind it may not be shown.
-        self.ends_failing |= self.last & FAILING != 0;
+        self.end();
         let is_harmless = match byte {
             b':' => {
-                (self.answer, self.starts) = (0, true);
+                (self.label, self.before_sentence) = (Some(self.words), self.words);
                 true
             }
             b'.' | b'!' | b'?' | b';' => {
-                self.starts = true;
+                self.before_sentence = self.words;
                 true
             }
             // A link that is defined elsewhere has no brackets.
@@ -509,17 +506,18 @@ impl Row {
             }
             // The words inside are not read, or only some of them, and a sentence may start behind it.
             b'`' => {
-                (self.shown_in_part, self.starts) = (true, true);
+                self.before_sentence = self.words;
                 self.backticks += 1;
                 self.has_double_backticks |= next == b'`';
                 if let Some(length) = self.code(before, behind) {
                     self.backticks += 1;
                     return Some(length);
                 }
+                self.shown_in_part = true;
                 true
             }
             b'~' => {
-                (self.shown_in_part, self.starts) = (true, true);
+                (self.shown_in_part, self.before_sentence) = (true, self.words);
                 true
             }
             // It is shown, or the mark behind it is.
@@ -579,14 +577,15 @@ fn next_letter(behind: &[u8]) -> bool {
     behind.iter().find(|byte| !matches!(byte, b'*' | b'_')).is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// The kinds of a word.
-fn kinds(word: &[u8]) -> u16 {
-    let [first, second, ..] = word else { return if word == b"i" || word == b"I" { PERSON } else { 0 } };
-    let start = &STARTS[usize::from(first & 31)];
-    if word.len() > LONGEST || start.lengths >> word.len() & 1 == 0 || start.seconds >> (second & 31) & 1 == 0 {
-        return 0;
-    }
+/// The kinds of a word that may matter, by up to eight bytes of its start and of its rest.
+fn kinds([first, rest]: [(u64, usize); 2]) -> u16 {
+    let lower = |(bytes, length): (u64, usize)| match length {
+        0 => 0,
+        _ => (bytes | 0x2020_2020_2020_2020) & (u64::MAX >> (64 - 8 * length.min(8))),
+    };
+    let (first, rest) = (lower(first), lower(rest));
+    let start = &STARTS[(first & 31) as usize];
     let words = &WORDS[start.first..start.first + start.count];
-    let word = packed(word);
-    words.iter().filter(|(known, _)| *known == word).fold(0, |kinds, (_, kind)| kinds | kind)
+    let is_it = |known: u128| known as u64 == first && (known >> 64) as u64 == rest;
+    words.iter().filter(|(known, _)| is_it(*known)).fold(0, |kinds, (_, kind)| kinds | kind)
 }

@@ -46,17 +46,19 @@ impl Hits {
         Self(word.wrapping_add(ONES))
     }
 
+    /// Returns the bytes that are not ASCII letters.
+    #[inline(always)]
+    pub fn not_letters(word: u64) -> Self {
+        let lower = (word | (ONES * 0x20)) & !HIGH;
+        Self(!within(lower, b'a', b'z') | word)
+    }
+
     /// Returns the bytes that are neither ASCII letters nor digits nor `_`.
     #[inline(always)]
     pub fn not_of_words(word: u64) -> Self {
         let low = word & !HIGH;
-        // The highest bit of each byte tells whether the byte is not below another, as no byte has it and none overflows.
-        let from = |bytes: u64, first: u8| bytes + ONES * u64::from(0x80 - first);
-        let lower = low | (ONES * 0x20);
-        let letters = from(lower, b'a') & !from(lower, b'z' + 1);
-        let digits = from(low, b'0') & !from(low, b'9' + 1);
-        let others = (low ^ (ONES * u64::from(b'_'))) + !HIGH;
-        Self(!(letters | digits) & others | word)
+        let is_other = (low ^ (ONES * u64::from(b'_'))) + !HIGH;
+        Self(!(within(low | (ONES * 0x20), b'a', b'z') | within(low, b'0', b'9')) & is_other | word)
     }
 
     /// Returns the bytes that are not this byte.
@@ -67,10 +69,17 @@ impl Hits {
     }
 }
 
+/// The bytes of a word without highest bits that are between two others, as highest bits.
+#[inline(always)]
+fn within(word: u64, first: u8, last: u8) -> u64 {
+    let from = |first: u8| word + ONES * u64::from(0x80 - first);
+    from(first) & !from(last + 1)
+}
+
 impl<'a> Words<'a> {
     /// Returns the bytes of a text.
-    pub fn new(text: &'a str) -> Self {
-        Self(text.as_bytes())
+    pub fn new(text: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        Self(text.as_ref())
     }
 
     /// Returns the number of bytes.
@@ -130,6 +139,14 @@ impl<'a> Words<'a> {
             at += 8;
         }
         self.0.len()
+    }
+
+    /// Returns the next eight bytes, the first in the lowest bits, and the number of them before the first that `hits` finds. There
+    /// are zeros after the end.
+    #[inline(always)]
+    pub fn until(self, at: usize, hits: impl Fn(u64) -> Hits) -> (u64, usize) {
+        let word = self.word(at);
+        (word, (hits(word).0 & HIGH).trailing_zeros() as usize / 8)
     }
 
     /// Returns the offset after the spaces at `at`. Most often there are none, or few.
@@ -252,6 +269,10 @@ mod tests {
                     let words_of_x = text.replace(' ', "x");
                     let is_of_word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ');
                     assert_eq!(Words::new(&words_of_x).find(0, Hits::not_of_words), expected(!is_of_word));
+                    let is_letter = byte.is_ascii_alphabetic() || byte == b' ';
+                    assert_eq!(Words::new(&words_of_x).find(0, Hits::not_letters), expected(!is_letter));
+                    let (bytes, count) = Words::new(&words_of_x).until(0, Hits::not_letters);
+                    assert_eq!((bytes as u8, count), (words_of_x.as_bytes()[0], expected(!is_letter).min(8)));
                     let either = |word| Hits::of(word, b':') | Hits::of(word, b'#');
                     assert_eq!(words.find(0, either), expected(matches!(byte, b':' | b'#')));
                     assert_eq!(words.spaces(0), expected(byte != b' '));
@@ -267,6 +288,7 @@ mod tests {
             let words = Words::new(&text);
             assert_eq!(words.find(0, Hits::beyond_ascii), 2);
             assert_eq!(words.find(0, Hits::not_of_words), 2);
+            assert_eq!(words.find(0, Hits::not_letters), 2);
             let end = words.beyond_ascii(2);
             let is_text =
                 !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}');
