@@ -65,7 +65,9 @@ pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
     let says = |at: &usize| {
         let row = &page[*at];
         let own = matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank();
-        if !own || has_no_word_of_it(row.spans.iter().map(|(_, words)| words.as_bytes())) {
+        // Code is a word of no sentence: "`a` not done".
+        let spoken = row.spans.iter().filter(|(voice, _)| matches!(voice, Voice::Plain | Voice::Styled));
+        if !own || has_no_word_of_it(spoken.map(|(_, words)| words.as_bytes())) {
             return false;
         }
         let text = words_of(&row.spans);
