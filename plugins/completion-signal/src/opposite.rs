@@ -26,7 +26,7 @@ const ANSWERS: &[&str] = words!("blocked failed failure failing partial partiall
 const DENIALS: [&str; 6] = ["no", "nope", "not", "not really", "not yet", "just kidding"];
 
 /// Words of which some must stand in a row that says the opposite, by what they are for.
-pub(crate) const MATTERING: [(u16, &[&str]); 14] = [
+pub(crate) const MATTERING: [(u16, &[&str]); 16] = [
     (DONE_WORD, words!("complete completed done finished ready finish do")),
     (NEGATION, words!("not cannot only half partly partially almost nearly mostly")),
     // "isn't" without what follows the apostrophe.
@@ -40,7 +40,9 @@ pub(crate) const MATTERING: [(u16, &[&str]); 14] = [
     (SUBJECT, words!("test tests build task work job implementation nothing")),
     (STILL, words!("still")),
     (FOLLOWING, words!("following")),
-    (STRONG, words!("incomplete unfinished gave ignore")),
+    (STRONG, words!("incomplete unfinished gave")),
+    (IGNORING, words!("ignore")),
+    (NEXT, words!("next following below line")),
     (DENIAL, words!("no nope not kidding blocked failed failure failing partial partially")),
 ];
 pub(crate) const DONE_WORD: u16 = 1;
@@ -59,6 +61,8 @@ pub(crate) const STRONG: u16 = 2048;
 /// Stands in every row that denies as a whole.
 pub(crate) const DENIAL: u16 = 4096;
 pub(crate) const FOLLOWING: u16 = 8192;
+pub(crate) const IGNORING: u16 = 16384;
+pub(crate) const NEXT: u16 = 32768;
 
 /// The first line that says so.
 pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {

@@ -5,8 +5,8 @@
 //! page is read.
 
 use crate::opposite::{
-    BETWEEN_WORD, DENIAL, DONE_WORD, FAILING, FOLLOWING, IS_WORD, MATTERING, NEGATION, PERSON, SAYING, STILL, STRONG,
-    SUBJECT, TOLD, WILL, is_denied, is_said_in, words_of,
+    BETWEEN_WORD, DENIAL, DONE_WORD, FAILING, FOLLOWING, IGNORING, IS_WORD, MATTERING, NEGATION, NEXT, PERSON, SAYING,
+    STILL, STRONG, SUBJECT, TOLD, WILL, is_denied, is_said_in, words_of,
 };
 use gatehost_sdk::words::{Hits, Words};
 
@@ -83,7 +83,7 @@ fn is_clear_with(body: &str, may_define: bool) -> Option<bool> {
             let (mut row, text) = match continued {
                 Some((row, length)) => {
                     may_be_code = false;
-                    (Row { before_sentence: row.words, backticks: row.backticks + 1, ..row }, &start[length..])
+                    (Row { before_start: row.words, backticks: row.backticks + 1, ..row }, &start[length..])
                 }
                 None => (Row { is_markdown: true, ..Row::default() }, line),
             };
@@ -210,7 +210,8 @@ fn is_shown(line: &str) -> bool {
             b'&' => !gatehost_page::starts_entity(behind),
             // A quotation.
             b'>' => before.iter().any(u8::is_ascii_alphabetic),
-            b']' => !matches!(behind.first(), Some(b'(' | b'[' | b':')),
+            b']' if behind.starts_with(b"(") => is_link_before_words(behind),
+            b']' => !matches!(behind.first(), Some(b'[' | b':')),
             _ => true,
         }
     };
@@ -221,6 +222,14 @@ fn is_shown(line: &str) -> bool {
     let inside = last_word.trim_matches(['*', '_', '`', '(', ')', '"']);
     let is_written = last_word.is_ascii() && !inside.contains('*') && !(inside.contains('_') && inside.contains('\''));
     is_written && line.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether what follows the words of a link, or of something that looks like one, is an address and then more words.
+fn is_link_before_words(behind: &[u8]) -> bool {
+    let is_address = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/.:-_#?=%+,@".contains(byte);
+    let length = behind[1..].iter().take_while(is_address).count();
+    let words = behind[1 + length..].strip_prefix(b") ");
+    length > 0 && words.is_some_and(|words| words.iter().any(u8::is_ascii_alphanumeric))
 }
 
 /// Bytes that may hide something.
@@ -398,20 +407,53 @@ pub(crate) fn has_no_word_of_it<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) 
     pieces.into_iter().all(|piece| row.read(piece)) && !row.may_say()
 }
 
+/// What is known of a sentence, or of several.
+#[derive(Clone, Copy, Default)]
+struct Sentence {
+    /// The kinds of words that matter.
+    kinds: u16,
+    /// Whether it starts like "not fully done".
+    is_elliptic: bool,
+    /// Whether it may end with a word that fails.
+    ends_failing: bool,
+}
+
+impl Sentence {
+    /// Whether its words can say the opposite.
+    fn may_say(self) -> bool {
+        let has = |kinds: u16| self.kinds & kinds == kinds;
+        let has_one = |kinds: u16| self.kinds & kinds != 0;
+        let is_not_done = has(DONE_WORD | NEGATION) && (has_one(IS_WORD | PERSON) || self.is_elliptic);
+        let will_say = has(SAYING) && has_one(WILL | TOLD);
+        let fails = self.ends_failing && has_one(SUBJECT | PERSON) || has(FAILING | STILL);
+        let is_retracted = has(FOLLOWING | IS_WORD) || has(IGNORING | NEXT);
+        is_not_done || will_say || fails || has(STILL | PERSON) || is_retracted || has(STRONG)
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            kinds: self.kinds | other.kinds,
+            is_elliptic: self.is_elliptic || other.is_elliptic,
+            ends_failing: self.ends_failing || other.ends_failing,
+        }
+    }
+}
+
 /// What is known of a row so far.
 #[derive(Default)]
 struct Row {
-    /// The kinds of words that matter.
-    kinds: u16,
+    /// What is known of the sentence, and of those before it together.
+    sentence: Sentence,
+    before: Sentence,
+    /// Whether one of those before it can say the opposite.
+    may_have_said: bool,
     /// How many words there are, and how many before the last colon.
     words: usize,
     label: Option<usize>,
-    /// How many words there are before the last sentence, and whether one started like "not fully done".
-    before_sentence: usize,
-    is_elliptic: bool,
-    /// The last word that matters: how many words there are up to it, and its kinds. Whether a sentence ended with one that fails.
+    /// How many words there are before what may be the start of a sentence.
+    before_start: usize,
+    /// The last word that matters: how many words there are up to it, and its kinds.
     last: (usize, u16),
-    ends_failing: bool,
     /// Whether only some of its words are shown.
     shown_in_part: bool,
     /// Whether code is not shown yet as such.
@@ -425,15 +467,13 @@ struct Row {
 impl Row {
     /// Whether its words can deny, or say the opposite.
     fn may_say(&self) -> bool {
-        let has = |kinds: u16| self.kinds & kinds == kinds;
-        let has_one = |kinds: u16| self.kinds & kinds != 0;
+        let all = self.before.and(self.sentence);
         // A word that denies does so alone, with one more word, or as an answer behind a colon.
-        let denies = has(DENIAL)
-            && (self.words <= 2 || self.label.is_some_and(|label| self.words <= label + 1) || self.shown_in_part);
-        let is_not_done = has(DONE_WORD | NEGATION) && (has_one(IS_WORD | PERSON) || self.is_elliptic);
-        let will_say = has(SAYING) && has_one(WILL | TOLD);
-        let fails = self.ends_failing && has_one(SUBJECT | PERSON) || has(FAILING | STILL);
-        denies || is_not_done || will_say || fails || has(STILL | PERSON) || has(FOLLOWING | IS_WORD) || has(STRONG)
+        let is_answer = || self.label.is_some_and(|label| self.words <= label + 1);
+        let denies = all.kinds & DENIAL != 0 && (self.words <= 2 || is_answer() || self.shown_in_part);
+        // What is not shown may be the end of a sentence.
+        let says = if self.shown_in_part { all.may_say() } else { self.may_have_said || self.sentence.may_say() };
+        denies || says
     }
 
     /// Read a piece. Returns whether its words are known: no mark may join or hide some.
@@ -469,15 +509,21 @@ impl Row {
     }
 
     fn word(&mut self, kinds: u16) {
-        self.kinds |= kinds;
-        self.is_elliptic |= self.before_sentence + 1 == self.words && kinds & BETWEEN_WORD != 0;
+        self.sentence.kinds |= kinds;
+        self.sentence.is_elliptic |= self.before_start + 1 == self.words && kinds & BETWEEN_WORD != 0;
         self.last = (self.words, kinds);
     }
 
     /// What is read may be all that is shown.
     fn end(&mut self) {
         let (words, kinds) = self.last;
-        self.ends_failing |= words == self.words && kinds & FAILING != 0;
+        self.sentence.ends_failing |= words == self.words && kinds & FAILING != 0;
+    }
+
+    /// A sentence ends here, in what is shown as well, unless that is not all.
+    fn end_of_sentence(&mut self) {
+        self.may_have_said |= self.sentence.may_say();
+        self.before = self.before.and(std::mem::take(&mut self.sentence));
     }
 
     /// Read a mark. Returns how many bytes behind it belong to it; `None` if it may join or hide words.
@@ -488,11 +534,17 @@ impl Row {
         self.end();
         let is_harmless = match byte {
             b':' => {
-                (self.label, self.before_sentence) = (Some(self.words), self.words);
+                (self.label, self.before_start) = (Some(self.words), self.words);
+                if next == b' ' {
+                    self.end_of_sentence();
+                }
                 true
             }
             b'.' | b'!' | b'?' | b';' => {
-                self.before_sentence = self.words;
+                self.before_start = self.words;
+                if next == b' ' {
+                    self.end_of_sentence();
+                }
                 true
             }
             // A link that is defined elsewhere has no brackets.
@@ -506,7 +558,7 @@ impl Row {
             }
             // The words inside are not read, or only some of them, and a sentence may start behind it.
             b'`' => {
-                self.before_sentence = self.words;
+                self.before_start = self.words;
                 self.backticks += 1;
                 self.has_double_backticks |= next == b'`';
                 if let Some(length) = self.code(before, behind) {
@@ -517,14 +569,14 @@ impl Row {
                 true
             }
             b'~' => {
-                (self.shown_in_part, self.before_sentence) = (true, self.words);
+                (self.shown_in_part, self.before_start) = (true, self.words);
                 true
             }
             // It is shown, or the mark behind it is.
             b'\\' => next != b'`',
             // "isn't"
             b'\'' => {
-                self.kinds |= if matches!(next, b't' | b'T') { NEGATION } else { 0 };
+                self.sentence.kinds |= if matches!(next, b't' | b'T') { NEGATION } else { 0 };
                 true
             }
             // Marks that vanish between letters, links and tags. An address between angle brackets is shown.
@@ -537,10 +589,15 @@ impl Row {
                         || behind.starts_with(b"http://")
                         || behind.starts_with(b"https://"))
             }
+            // A space and signs such as `°`.
+            0xC2 => match behind {
+                [0xA0..=0xA9 | 0xAB | 0xAC | 0xAE..=0xB1 | 0xB4 | 0xB6..=0xB8 | 0xBB | 0xBF, ..] => return Some(1),
+                _ => false,
+            },
             // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
             0xE2 => match behind {
                 [0x80, 0x99, ..] => {
-                    self.kinds |= NEGATION;
+                    self.sentence.kinds |= NEGATION;
                     return Some(2);
                 }
                 [0x80, 0x90..=0xA7, ..] | [0x86..=0x90 | 0x94..=0xAE, _, ..] => return Some(2),
