@@ -26,12 +26,12 @@ const ANSWERS: &[&str] = words!("blocked failed failure failing partial partiall
 const DENIALS: [&str; 6] = ["no", "nope", "not", "not really", "not yet", "just kidding"];
 
 /// Words of which some must stand in a row that says the opposite, by what they are for.
-pub(crate) const MATTERING: [(u16, &[&str]); 14] = [
+pub(crate) const MATTERING: [(u16, &[&str]); 16] = [
     (DONE_WORD, words!("complete completed done finished ready finish do")),
     (NEGATION, words!("not cannot only half partly partially almost nearly mostly")),
     // "isn't" without what follows the apostrophe.
     (IS_WORD, words!("is are remains isn aren")),
-    (PERSON, words!("we")),
+    (PERSON, words!("i we")),
     (BETWEEN_WORD, BETWEEN),
     (WILL, words!("will")),
     (TOLD, words!("told asked instructed required")),
@@ -40,7 +40,9 @@ pub(crate) const MATTERING: [(u16, &[&str]); 14] = [
     (SUBJECT, words!("test tests build task work job implementation nothing")),
     (STILL, words!("still")),
     (FOLLOWING, words!("following")),
-    (STRONG, words!("incomplete unfinished gave ignore")),
+    (STRONG, words!("incomplete unfinished gave")),
+    (IGNORING, words!("ignore")),
+    (NEXT, words!("next following below line")),
     (DENIAL, words!("no nope not kidding blocked failed failure failing partial partially")),
 ];
 pub(crate) const DONE_WORD: u16 = 1;
@@ -59,13 +61,17 @@ pub(crate) const STRONG: u16 = 2048;
 /// Stands in every row that denies as a whole.
 pub(crate) const DENIAL: u16 = 4096;
 pub(crate) const FOLLOWING: u16 = 8192;
+pub(crate) const IGNORING: u16 = 16384;
+pub(crate) const NEXT: u16 = 32768;
 
 /// The first line that says so.
 pub(crate) fn said(page: &[Shown<'_>]) -> Option<String> {
     let says = |at: &usize| {
         let row = &page[*at];
         let own = matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank();
-        if !own || has_no_word_of_it(row.spans.iter().map(|(_, words)| words.as_bytes())) {
+        // Code is a word of no sentence: "`a` not done".
+        let spoken = row.spans.iter().filter(|(voice, _)| matches!(voice, Voice::Plain | Voice::Styled));
+        if !own || has_no_word_of_it(spoken.map(|(_, words)| words.as_bytes())) {
             return false;
         }
         let text = words_of(&row.spans);

@@ -4,10 +4,13 @@
 //! [`is_said`] answers yes only where the reader of pages would, which the tests compare. Otherwise it says nothing, and the
 //! page is read.
 
-use crate::opposite::{
-    BETWEEN_WORD, DENIAL, DONE_WORD, FAILING, FOLLOWING, IS_WORD, MATTERING, NEGATION, PERSON, SAYING, STILL, STRONG,
-    SUBJECT, TOLD, WILL, is_denied, is_said_in, words_of,
-};
+mod row;
+mod words;
+
+pub(crate) use row::has_no_word_of_it;
+
+use crate::opposite::{is_denied, is_said_in, words_of};
+use row::Row;
 
 /// Whether a claim ends with the signal, and clearly says nothing against it.
 pub(crate) fn is_said(text: &str, signal: &str) -> bool {
@@ -27,7 +30,7 @@ pub(crate) fn is_said(text: &str, signal: &str) -> bool {
 /// Whether nothing in a text hides what follows it, takes it back, or introduces it.
 fn is_clear(body: &str) -> bool {
     // Links are defined at the end, mostly.
-    let may_define = body.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with('['));
+    let may_define = body.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with('[') && defines(last));
     is_clear_with(body, may_define).or_else(|| is_clear_with(body, true)).unwrap_or(false)
 }
 
@@ -82,9 +85,9 @@ fn is_clear_with(body: &str, may_define: bool) -> Option<bool> {
             let (mut row, text) = match continued {
                 Some((row, length)) => {
                     may_be_code = false;
-                    (Row { starts: true, backticks: row.backticks + 1, ..row }, &start[length..])
+                    (row.continued(), &start[length..])
                 }
-                None => (Row { is_markdown: true, ..Row::default() }, line),
+                None => (Row::of_markdown(), line),
             };
             let is_read = row.read(text.as_bytes());
             let defines = row.defines || !is_read && defines(line);
@@ -197,13 +200,20 @@ fn is_shown(line: &str) -> bool {
     let is_written = |(at, byte): (usize, u8)| {
         let (before, behind) = (&line.as_bytes()[..at], &line.as_bytes()[at + 1..]);
         match byte {
-            b'<' | b'\\' | b'~' => false,
+            b'<' | b'\\' => false,
+            // It crosses nothing out: none follows that would close it, and behind a space it closes none.
+            b'~' => {
+                matches!(before.last(), None | Some(b' '))
+                    && behind.first().is_some_and(u8::is_ascii_alphanumeric)
+                    && !behind.contains(&b'~')
+            }
             // An item is no row of a table.
             b'|' => is_item,
             b'&' => !gatehost_page::starts_entity(behind),
             // A quotation.
             b'>' => before.iter().any(u8::is_ascii_alphabetic),
-            b']' => !matches!(behind.first(), Some(b'(' | b'[' | b':')),
+            b']' if behind.starts_with(b"(") => is_link_before_words(behind),
+            b']' => !matches!(behind.first(), Some(b'[' | b':')),
             _ => true,
         }
     };
@@ -216,6 +226,14 @@ fn is_shown(line: &str) -> bool {
     is_written && line.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }
 
+/// Whether what follows the words of a link, or of something that looks like one, is an address and then more words.
+fn is_link_before_words(behind: &[u8]) -> bool {
+    let is_address = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/.:-_#?=%+,@".contains(byte);
+    let length = behind[1..].iter().take_while(is_address).count();
+    let words = behind[1 + length..].strip_prefix(b") ");
+    length > 0 && words.is_some_and(|words| words.iter().any(u8::is_ascii_alphanumeric))
+}
+
 /// Bytes that may hide something.
 static MARKS: [bool; 256] = {
     let mut marks = [false; 256];
@@ -226,118 +244,6 @@ static MARKS: [bool; 256] = {
         at += 1;
     }
     marks
-};
-
-/// What a byte may be part of.
-#[derive(Clone, Copy, PartialEq)]
-enum Class {
-    /// A word.
-    Letter,
-    /// Nothing that matters.
-    Other,
-    /// Something that needs a look at what is around it.
-    Special,
-}
-
-static CLASSES: [Class; 256] = {
-    let mut classes = [Class::Special; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let is_special = matches!(
-            byte as u8,
-            b':' | b'.'
-                | b'!'
-                | b'?'
-                | b';'
-                | b'*'
-                | b'`'
-                | b'\''
-                | b'['
-                | b']'
-                | b')'
-                | b'&'
-                | b'<'
-                | b'~'
-                | b'\\'
-                | 0x7f
-        ) || byte < 0x20 && byte != b'\t' as usize;
-        classes[byte] = match byte as u8 {
-            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
-            _ if is_special => Class::Special,
-            _ => Class::Other,
-        };
-        byte += 1;
-    }
-    classes
-};
-
-/// The words of [`MATTERING`] with their kinds, by their first letters.
-static WORDS: [(u128, u16); COUNT] = {
-    let mut words = [(0, 0); COUNT];
-    let (mut list, mut at, mut count) = (0, 0, 0);
-    while list < MATTERING.len() {
-        if at == MATTERING[list].1.len() {
-            (list, at) = (list + 1, 0);
-            continue;
-        }
-        let new = (packed(MATTERING[list].1[at].as_bytes()), MATTERING[list].0);
-        let mut place = count;
-        while place > 0 && words[place - 1].0 as u8 > new.0 as u8 {
-            words[place] = words[place - 1];
-            place -= 1;
-        }
-        words[place] = new;
-        (at, count) = (at + 1, count + 1);
-    }
-    words
-};
-/// The longest word that fits a number.
-const LONGEST: usize = 16;
-
-/// The letters of a word in lower case, the first of them in the lowest byte.
-const fn packed(word: &[u8]) -> u128 {
-    assert!(word.len() <= LONGEST);
-    let (mut packed, mut at) = (0, word.len());
-    while at > 0 {
-        at -= 1;
-        packed = packed << 8 | (word[at] | 0x20) as u128;
-    }
-    packed
-}
-
-const COUNT: usize = {
-    let (mut list, mut count) = (0, 0);
-    while list < MATTERING.len() {
-        count += MATTERING[list].1.len();
-        list += 1;
-    }
-    count
-};
-
-/// What is known of the words that start with a letter.
-#[derive(Clone, Copy)]
-struct Start {
-    /// Their lengths and their second letters, as bits. Few other words fit.
-    lengths: u32,
-    seconds: u32,
-    /// Where they are in [`WORDS`].
-    first: usize,
-    count: usize,
-}
-
-static STARTS: [Start; 32] = {
-    let mut starts = [Start { lengths: 0, seconds: 0, first: 0, count: 0 }; 32];
-    let mut at = 0;
-    while at < COUNT {
-        let word = WORDS[at].0;
-        let start = &mut starts[(word as u8 & 31) as usize];
-        start.lengths |= 1 << (16 - word.leading_zeros() / 8);
-        start.seconds |= 1 << ((word >> 8) as u8 & 31);
-        start.first = if start.count == 0 { at } else { start.first };
-        start.count += 1;
-        at += 1;
-    }
-    starts
 };
 
 /// Whether no sentence of a line says that the work is not complete, however the line is shown.
@@ -390,203 +296,3 @@ static RAW: [bool; 256] = {
     }
     raw
 };
-
-/// Whether the words of a row, in one piece or several, can be neither a denial nor a sentence that says the opposite.
-pub(crate) fn has_no_word_of_it<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> bool {
-    let mut row = Row::default();
-    pieces.into_iter().all(|piece| row.read(piece)) && !row.may_say()
-}
-
-/// What is known of a row so far.
-struct Row {
-    /// The kinds of words that matter.
-    kinds: u16,
-    words: usize,
-    /// The words behind the last colon.
-    answer: usize,
-    /// Whether a sentence starts with the next word, and whether one started like "not fully done".
-    starts: bool,
-    is_elliptic: bool,
-    /// The kinds of the last word, and whether a sentence ended with one that fails.
-    last: u16,
-    ends_failing: bool,
-    /// Whether only some of its words are shown.
-    shown_in_part: bool,
-    /// Whether code is not shown yet as such.
-    is_markdown: bool,
-    /// Whether it may define a link.
-    defines: bool,
-    backticks: usize,
-    has_double_backticks: bool,
-}
-
-impl Default for Row {
-    fn default() -> Self {
-        Self {
-            kinds: 0,
-            words: 0,
-            answer: 2,
-            starts: true,
-            is_elliptic: false,
-            last: 0,
-            ends_failing: false,
-            shown_in_part: false,
-            is_markdown: false,
-            defines: false,
-            backticks: 0,
-            has_double_backticks: false,
-        }
-    }
-}
-
-impl Row {
-    /// Whether its words can deny, or say the opposite.
-    fn may_say(&self) -> bool {
-        let has = |kinds: u16| self.kinds & kinds == kinds;
-        let has_one = |kinds: u16| self.kinds & kinds != 0;
-        // A word that denies does so alone, with one more word, or as an answer behind a colon.
-        let denies = has(DENIAL) && (self.words <= 2 || self.answer <= 1 || self.shown_in_part);
-        let is_not_done = has(DONE_WORD | NEGATION) && (has_one(IS_WORD | PERSON) || self.is_elliptic);
-        let will_say = has(SAYING) && has_one(WILL | TOLD);
-        let fails = self.ends_failing && has_one(SUBJECT | PERSON) || has(FAILING | STILL);
-        denies || is_not_done || will_say || fails || has(STILL | PERSON) || has(FOLLOWING | IS_WORD) || has(STRONG)
-    }
-
-    /// Read a piece. Returns whether its words are known: no mark may join or hide some.
-    fn read(&mut self, piece: &[u8]) -> bool {
-        let class = |at: usize| piece.get(at).map_or(Class::Other, |byte| CLASSES[usize::from(*byte)]);
-        let mut at = 0;
-        while let Some(&byte) = piece.get(at) {
-            let start = at;
-            at += 1;
-            match CLASSES[usize::from(byte)] {
-                Class::Other => {}
-                Class::Letter => {
-                    while class(at) == Class::Letter {
-                        at += 1;
-                    }
-                    (self.words, self.answer) = (self.words + 1, self.answer + 1);
-                    let kinds = kinds(&piece[start..at]);
-                    self.kinds |= kinds;
-                    self.is_elliptic |= self.starts && kinds & BETWEEN_WORD != 0;
-                    (self.starts, self.last) = (false, kinds);
-                }
-                Class::Special => {
-                    let follows_letter = start > 0 && class(start - 1) == Class::Letter;
-                    match self.mark(byte, follows_letter, &piece[..start], &piece[at..]) {
-                        Some(length) => at += length,
-                        None => return false,
-                    }
-                }
-            }
-        }
-        self.ends_failing |= self.last & FAILING != 0;
-        true
-    }
-
-    /// Read a mark. Returns how many bytes behind it belong to it; `None` if it may join or hide words.
-    fn mark(&mut self, byte: u8, follows_letter: bool, before: &[u8], behind: &[u8]) -> Option<usize> {
-        let next = behind.first().copied().unwrap_or(b' ');
-        // What stands behind it may not be shown.
-        self.ends_failing |= self.last & FAILING != 0;
-        let is_harmless = match byte {
-            b':' => {
-                (self.answer, self.starts) = (0, true);
-                true
-            }
-            b'.' | b'!' | b'?' | b';' => {
-                self.starts = true;
-                true
-            }
-            // A link that is defined elsewhere has no brackets.
-            b']' => {
-                self.defines |= next == b':';
-                !next.is_ascii_alphabetic()
-            }
-            b'[' if !follows_letter || is_number(behind) => {
-                self.shown_in_part = true;
-                true
-            }
-            // The words inside are not read, or only some of them, and a sentence may start behind it.
-            b'`' => {
-                (self.shown_in_part, self.starts) = (true, true);
-                self.backticks += 1;
-                self.has_double_backticks |= next == b'`';
-                if let Some(length) = self.code(before, behind) {
-                    self.backticks += 1;
-                    return Some(length);
-                }
-                true
-            }
-            b'~' => {
-                (self.shown_in_part, self.starts) = (true, true);
-                true
-            }
-            // It is shown, or the mark behind it is.
-            b'\\' => next != b'`',
-            // "isn't"
-            b'\'' => {
-                self.kinds |= if matches!(next, b't' | b'T') { NEGATION } else { 0 };
-                true
-            }
-            // Marks that vanish between letters, links and tags. An address between angle brackets is shown.
-            b'*' => !follows_letter || !next_letter(behind),
-            b')' => !next.is_ascii_alphabetic(),
-            b'&' => !gatehost_page::starts_entity(behind),
-            b'<' => {
-                !follows_letter
-                    && (!next.is_ascii_alphabetic() && !matches!(next, b'/' | b'!' | b'?')
-                        || behind.starts_with(b"http://")
-                        || behind.starts_with(b"https://"))
-            }
-            // Dashes, quotation marks, arrows and symbols, of which none looks like a letter.
-            0xE2 => match behind {
-                [0x80, 0x99, ..] => {
-                    self.kinds |= NEGATION;
-                    return Some(2);
-                }
-                [0x80, 0x90..=0xA7, ..] | [0x86..=0x90 | 0x94..=0xAE, _, ..] => return Some(2),
-                _ => false,
-            },
-            _ => false,
-        };
-        is_harmless.then_some(0)
-    }
-}
-
-impl Row {
-    /// The length of code and the mark at its end, if it ends on the same line.
-    fn code(&self, before: &[u8], behind: &[u8]) -> Option<usize> {
-        let end = behind.iter().position(|byte| *byte == b'`').filter(|end| *end > 0)?;
-        let is_code = self.is_markdown && !self.has_double_backticks && behind.get(end + 1) != Some(&b'`');
-        // Indented text, also that of an item, may be shown as it is.
-        let is_indented = || {
-            let marks = before.iter().position(u8::is_ascii_alphabetic).map_or(before, |start| &before[..start]);
-            marks.contains(&b'\t') || marks.windows(4).any(|spaces| spaces == b"    ")
-        };
-        (is_code && !is_indented()).then_some(end + 1)
-    }
-}
-
-/// Whether a number and a bracket follow, as in `[1]`.
-fn is_number(behind: &[u8]) -> bool {
-    let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    digits > 0 && behind.get(digits) == Some(&b']')
-}
-
-/// Whether a letter follows a run of marks.
-fn next_letter(behind: &[u8]) -> bool {
-    behind.iter().find(|byte| !matches!(byte, b'*' | b'_')).is_some_and(u8::is_ascii_alphabetic)
-}
-
-/// The kinds of a word.
-fn kinds(word: &[u8]) -> u16 {
-    let [first, second, ..] = word else { return if word == b"i" || word == b"I" { PERSON } else { 0 } };
-    let start = &STARTS[usize::from(first & 31)];
-    if word.len() > LONGEST || start.lengths >> word.len() & 1 == 0 || start.seconds >> (second & 31) & 1 == 0 {
-        return 0;
-    }
-    let words = &WORDS[start.first..start.first + start.count];
-    let word = packed(word);
-    words.iter().filter(|(known, _)| *known == word).fold(0, |kinds, (_, kind)| kinds | kind)
-}

@@ -57,6 +57,7 @@ impl FileVerifier for GraphqlSyntax {
 }
 
 gatehost_sdk::export_file_verifier!(GraphqlSyntax);
+gatehost_sdk::use_arena!();
 
 fn judge(file: &File, text: &str) -> Verdict {
     let errors = errors(text);

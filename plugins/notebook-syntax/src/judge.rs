@@ -7,6 +7,9 @@ use gatehost_sdk::{Finding, text::one_line};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 
+/// Up to how many keys of an object each is compared with all before it.
+const FEW: usize = 16;
+
 /// What was found so far.
 pub(crate) struct Judge<'a> {
     text: &'a str,
@@ -25,8 +28,8 @@ impl<'a> Judge<'a> {
     }
 
     /// What is wrong with the whole, each beside its byte.
-    pub(crate) fn notebook(mut self, whole: &RawValue) -> Vec<(usize, Finding)> {
-        self.object(whole, "", NOTEBOOK);
+    pub(crate) fn notebook(mut self, whole: &RawValue, members: &Members) -> Vec<(usize, Finding)> {
+        self.object(whole, members, "", NOTEBOOK);
         self.found
     }
 
@@ -39,11 +42,8 @@ impl<'a> Judge<'a> {
         self.find(at, Finding::error(code, format!("{pointer}: {message}")));
     }
 
-    fn object<'v>(&mut self, value: &'v RawValue, pointer: &str, shape: Shape) -> Option<Members<'v>> {
-        let Some(members) = self.members(value, pointer) else {
-            self.wrong_type(value, pointer, "an object");
-            return None;
-        };
+    fn object(&mut self, value: &RawValue, members: &Members, pointer: &str, shape: Shape) {
+        self.duplicate_keys(members, pointer);
         for key in shape.keys {
             match members.get(key.name) {
                 Some(member) => self.value(member, &format!("{pointer}/{}", key.name), key.kind),
@@ -54,17 +54,29 @@ impl<'a> Judge<'a> {
             }
         }
         if !shape.is_open && !self.is_newer {
-            self.unknown_keys(&members, pointer, shape.keys);
+            self.unknown_keys(members, pointer, shape.keys);
         }
-        Some(members)
     }
 
-    /// The members of an object, with a warning for what occurs twice: readers take the last and drop the others.
+    /// The members of a value that must be an object.
     fn members<'v>(&mut self, value: &'v RawValue, pointer: &str) -> Option<Members<'v>> {
-        let members = Members::of(value)?;
+        let members = Members::of(value);
+        if members.is_none() {
+            self.wrong_type(value, pointer, "an object");
+        }
+        members
+    }
+
+    /// Warns of what occurs twice: readers take the last and drop the others.
+    fn duplicate_keys(&mut self, members: &Members, pointer: &str) {
         let mut seen = HashSet::new();
-        for (key, name, _) in &members.0 {
-            if !seen.insert(name) {
+        for (index, (key, name, _)) in members.0.iter().enumerate() {
+            // A set is for many keys; for few, comparing them takes fewer instructions.
+            let is_twice = match members.0.len() {
+                ..=FEW => members.0[..index].iter().any(|(_, other, _)| other == name),
+                _ => !seen.insert(name),
+            };
+            if is_twice {
                 let message = format!(
                     "{}: the key occurs twice; most readers use the last one",
                     one_line(&format!("{pointer}/{name}"))
@@ -72,7 +84,6 @@ impl<'a> Judge<'a> {
                 self.find(key, Finding::warning("duplicate-key", message));
             }
         }
-        Some(members)
     }
 
     fn unknown_keys(&mut self, members: &Members, pointer: &str, known: &[Key]) {
@@ -107,7 +118,12 @@ impl<'a> Judge<'a> {
             ValueType::Attachments => return self.each_member(value, pointer, Self::bundle),
             ValueType::Cells => return self.each_element(value, pointer, Self::cell),
             ValueType::Outputs => return self.each_element(value, pointer, Self::output),
-            ValueType::Object(shape) => return drop(self.object(value, pointer, shape)),
+            ValueType::Object(shape) => {
+                if let Some(members) = self.members(value, pointer) {
+                    self.object(value, &members, pointer, shape);
+                }
+                return;
+            }
         };
         if !is_right {
             self.wrong_type(value, pointer, expected);
@@ -122,7 +138,8 @@ impl<'a> Judge<'a> {
     }
 
     fn each_member(&mut self, object: &RawValue, pointer: &str, each: fn(&mut Self, &RawValue, &str)) {
-        let Some(members) = self.members(object, pointer) else { return self.wrong_type(object, pointer, "an object") };
+        let Some(members) = self.members(object, pointer) else { return };
+        self.duplicate_keys(&members, pointer);
         for (_, name, member) in members.0 {
             each(self, member, &format!("{pointer}/{name}"));
         }
@@ -139,8 +156,9 @@ impl<'a> Judge<'a> {
 
     fn cell(&mut self, cell: &RawValue, pointer: &str) {
         const TYPES: &str = "`code`, `markdown` or `raw`";
-        let Some(shape) = self.shape(cell, pointer, "cell_type", TYPES, shape::cell) else { return };
-        let Some(members) = self.object(cell, pointer, shape) else { return };
+        let Some(members) = self.members(cell, pointer) else { return };
+        let Some(shape) = self.shape(cell, &members, pointer, "cell_type", TYPES, shape::cell) else { return };
+        self.object(cell, &members, pointer, shape);
         match members.get("id") {
             Some(id) if self.has_ids => self.unique(id, pointer),
             Some(id) => self.error(
@@ -166,8 +184,9 @@ impl<'a> Judge<'a> {
 
     fn output(&mut self, output: &RawValue, pointer: &str) {
         const TYPES: &str = "`execute_result`, `display_data`, `stream` or `error`";
-        if let Some(shape) = self.shape(output, pointer, "output_type", TYPES, shape::output) {
-            self.object(output, pointer, shape);
+        let Some(members) = self.members(output, pointer) else { return };
+        if let Some(shape) = self.shape(output, &members, pointer, "output_type", TYPES, shape::output) {
+            self.object(output, &members, pointer, shape);
         }
     }
 
@@ -175,15 +194,12 @@ impl<'a> Judge<'a> {
     fn shape(
         &mut self,
         value: &RawValue,
+        members: &Members,
         pointer: &str,
         key: &str,
         types: &str,
         shape: fn(&str) -> Option<Shape>,
     ) -> Option<Shape> {
-        let Some(members) = Members::of(value) else {
-            self.wrong_type(value, pointer, "an object");
-            return None;
-        };
         let Some(named) = members.get(key) else {
             self.error(value, "missing-key", pointer, &format!("the key `{key}` is missing; expected {types}"));
             return None;

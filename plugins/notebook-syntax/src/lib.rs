@@ -70,6 +70,7 @@ impl FileVerifier for NotebookSyntax {
 }
 
 gatehost_sdk::export_file_verifier!(NotebookSyntax);
+gatehost_sdk::use_arena!();
 
 fn judge(file: &File, text: &str) -> Verdict {
     if text.starts_with('\u{FEFF}') {
@@ -99,7 +100,7 @@ fn judge(file: &File, text: &str) -> Verdict {
         _ => {}
     }
     let minor = members.get("nbformat_minor").and_then(value::whole_number).unwrap_or(0);
-    findings.extend(Judge::new(&json, minor).notebook(whole));
+    findings.extend(Judge::new(&json, minor).notebook(whole, &members));
     verdict(file, findings)
 }
 

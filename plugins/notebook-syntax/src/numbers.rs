@@ -1,6 +1,7 @@
 //! `NaN` and `Infinity`: not JSON, but Python writes them into notebooks and Jupyter reads them.
 
 use gatehost_sdk::Finding;
+use gatehost_sdk::words::{Hits, Words};
 use std::borrow::Cow;
 
 /// The text with a zero of the same length for each such word outside strings, and a warning for each.
@@ -19,24 +20,24 @@ pub(crate) fn replaced(text: &str) -> (Cow<'_, str>, Vec<(usize, Finding)>) {
 }
 
 fn words(text: &str) -> Vec<(usize, &'static str)> {
-    let bytes = text.as_bytes();
+    let words = Words::new(text);
     let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => at = end_of_string(bytes, at),
-            b'N' | b'I' => {
-                let word = ["NaN", "Infinity"].into_iter().find(|word| bytes[at..].starts_with(word.as_bytes()));
+    loop {
+        at = words.find(at, |word| Hits::of(word, b'"') | Hits::of(word, b'N') | Hits::of(word, b'I'));
+        match words.byte(at) {
+            None => return found,
+            Some(b'"') => at = end_of_string(words, at),
+            Some(_) => {
+                let word = ["NaN", "Infinity"].into_iter().find(|word| words.has(at, word.as_bytes()));
                 if let Some(word) = word
-                    && is_value(&bytes[..at], word)
+                    && is_value(&text.as_bytes()[..at], word)
                 {
                     found.push((at, word));
                 }
                 at += word.map_or(1, str::len);
             }
-            _ => at += 1,
         }
     }
-    found
 }
 
 /// Whether a value may start after these bytes: `1NaN` and `-NaN` are nothing to Python either.
@@ -48,14 +49,13 @@ fn is_value(before: &[u8], word: &str) -> bool {
     }
 }
 
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
+fn end_of_string(words: Words, start: usize) -> usize {
     let mut at = start + 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    loop {
+        at = words.find(at, |word| Hits::of(word, b'"') | Hits::of(word, b'\\'));
+        match words.byte(at) {
+            Some(b'\\') => at += 2,
+            _ => return at + 1,
         }
     }
-    bytes.len()
 }

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The members of an object, in their order, with those that occur twice.
-pub(crate) struct Members<'a>(pub(crate) Vec<(&'a RawValue, String, &'a RawValue)>);
+pub(crate) struct Members<'a>(pub(crate) Vec<(&'a RawValue, Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
     /// `None` where the value is no object.
@@ -38,9 +39,18 @@ impl<'de> Visitor<'de> for MembersVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
         while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-            members.push((key, string(key).unwrap_or_else(|| key.get().to_owned()), value));
+            members.push((key, name(key), value));
         }
         Ok(Members(members))
+    }
+}
+
+/// The text of a key.
+fn name(key: &RawValue) -> Cow<'_, str> {
+    let quoted = key.get();
+    match quoted.get(1..quoted.len() - 1) {
+        Some(plain) if !plain.contains('\\') => plain.into(),
+        _ => string(key).map_or(quoted.into(), Cow::Owned),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where a text is nested deeper than the parser's recursion can follow, or longer than its memory holds.
 
+mod tokens;
+
 use gatehost_sdk::nesting::Nesting;
 use ra_ap_parser::{Edition, LexedStr, SyntaxKind, T};
 
@@ -22,6 +24,10 @@ const LINK: u32 = 90;
 
 /// The first byte at which the text goes beyond something.
 pub(crate) fn first_beyond(text: &str) -> Option<(usize, LimitExceeded)> {
+    // A token has a byte.
+    if text.len() <= MOST_TOKENS && fits(text).is_some() {
+        return None;
+    }
     let lexed = LexedStr::new(Edition::Edition2024, text);
     if lexed.len() > MOST_TOKENS {
         return Some((lexed.text_start(MOST_TOKENS), LimitExceeded::Tokens));
@@ -34,6 +40,15 @@ pub(crate) fn first_beyond(text: &str) -> Option<(usize, LimitExceeded)> {
         }
     }
     None
+}
+
+/// Whether the text goes beyond nothing; `None` if it does, or if that is not certain without the lexer.
+fn fits(text: &str) -> Option<()> {
+    let mut scan = Scan::default();
+    tokens::read(text, |kind| {
+        scan.take(kind);
+        (!scan.nesting.is_too_deep()).then_some(())
+    })
 }
 
 #[derive(Default)]
@@ -142,3 +157,6 @@ impl Scan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,28 +2,58 @@
 //! refuses right after.
 
 use gatehost_sdk::Finding;
-use ra_ap_syntax::ast::{AstNode, BinExpr, BinaryOp, Expr, RangeExpr, RangeItem};
-use ra_ap_syntax::{NodeOrToken, SyntaxKind, SyntaxNode, SyntaxToken, T, TextSize};
+use ra_ap_syntax::ast::{AstNode, Expr};
+use ra_ap_syntax::{GreenNode, NodeOrToken, SyntaxKind, SyntaxNode, T};
+use std::ops::Deref;
+
+/// A node of the tree that the parser built. It knows its children and nothing else, and to walk over such nodes costs a fraction
+/// of what it costs over those of [`SyntaxNode`], each of which is allocated for the walk.
+type Node = <GreenNode as Deref>::Target;
+
+/// A token, and where it is.
+struct Token<'a> {
+    kind: SyntaxKind,
+    text: &'a str,
+    at: usize,
+    /// The kind of the node that it is in.
+    parent: SyntaxKind,
+}
 
 /// What is wrong with a tree that was parsed without an error, each beside its byte.
 pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
     let mut comments = Comments::default();
+    let mut neighbours = Neighbours::default();
     let mut errors = Vec::new();
     let mut report = |wrong: Option<RuleError>| {
-        errors.extend(wrong.map(|(at, code, message)| (at.into(), Finding::error(code, message))));
+        errors.extend(wrong.map(|(at, code, message)| (at, Finding::error(code, message))));
     };
-    for element in root.descendants_with_tokens() {
-        let kind = element.kind();
-        match element {
-            NodeOrToken::Node(node) => {
-                report(chained(&node, kind));
-                report(incomplete(&node, kind));
-                report(misplaced(&node, kind));
+    let mut at = 0;
+    let mut open = vec![(root.kind(), root.green().children())];
+    while let Some((parent, children)) = open.last_mut() {
+        match children.next() {
+            None => drop(open.pop()),
+            Some(NodeOrToken::Node(node)) => {
+                let kind = SyntaxKind::from(node.kind().0);
+                report(chained(node, kind, at));
+                report(incomplete(node, kind, at));
+                report(misplaced(node, kind, at, *parent));
+                open.push((kind, node.children()));
             }
-            NodeOrToken::Token(token) => {
-                report(comments.see(&token, kind));
-                report(number(&token, kind));
-                report(misspelt(&token, kind));
+            Some(NodeOrToken::Token(token)) => {
+                let text = token.text();
+                let token = Token { kind: SyntaxKind::from(token.kind().0), text, at, parent: *parent };
+                at += text.len();
+                if token.kind == SyntaxKind::WHITESPACE {
+                    continue;
+                }
+                if token.kind == SyntaxKind::COMMENT {
+                    report(comments.comment(&token));
+                    continue;
+                }
+                report(comments.see(&token));
+                report(number(&token));
+                report(misspelt(&token));
+                report(neighbours.see(&token, open.iter().rev().map(|(kind, _)| *kind)));
             }
         }
     }
@@ -31,90 +61,118 @@ pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
     errors
 }
 
-type RuleError = (TextSize, &'static str, &'static str);
+type RuleError = (usize, &'static str, &'static str);
+
+/// The kinds of the children of a node, in order, each with its offset in the node.
+fn parts(node: &Node) -> impl Iterator<Item = (usize, SyntaxKind)> {
+    let mut end = 0;
+    node.children().map(move |part| {
+        let (kind, length) = match part {
+            NodeOrToken::Node(node) => (node.kind(), node.text_len()),
+            NodeOrToken::Token(token) => (token.kind(), token.text_len()),
+        };
+        let at = end;
+        end += usize::from(length);
+        (at, SyntaxKind::from(kind.0))
+    })
+}
+
+fn has(node: &Node, wanted: &[SyntaxKind]) -> bool {
+    parts(node).any(|(_, kind)| wanted.contains(&kind))
+}
 
 /// Comparisons and ranges are not associative. `Vec<u8>::new()` is a chain of comparisons, too.
-fn chained(node: &SyntaxNode, kind: SyntaxKind) -> Option<RuleError> {
-    let at = || node.text_range().start();
+fn chained(node: &Node, kind: SyntaxKind, at: usize) -> Option<RuleError> {
     match kind {
         SyntaxKind::BIN_EXPR => {
-            let is_chain = compares(node) && compares(BinExpr::cast(node.clone())?.lhs()?.syntax());
-            is_chain.then(|| {
-                (at(), "syntax", "comparisons cannot be chained; type arguments in an expression start with `::<`")
-            })
+            let left = first_expression(node.children())?;
+            let is_chain = SyntaxKind::from(left.kind().0) == SyntaxKind::BIN_EXPR && compares(left) && compares(node);
+            is_chain.then_some((
+                at,
+                "syntax",
+                "comparisons cannot be chained; type arguments in an expression start with `::<`",
+            ))
         }
         SyntaxKind::RANGE_EXPR => {
-            let range = RangeExpr::cast(node.clone())?;
-            let is_chain = match (range.start(), range.end()) {
-                (Some(start), _) => matches!(start, Expr::RangeExpr(_)),
+            let (start, end) = bounds(node);
+            let is_range = |node: &&Node| SyntaxKind::from(node.kind().0) == SyntaxKind::RANGE_EXPR;
+            let is_chain = match (start, end) {
+                (Some(start), _) => is_range(&start),
                 // `..1..2`, while `.. ..2` is a range up to a range.
-                (None, Some(Expr::RangeExpr(end))) => end.start().is_some(),
-                (None, _) => false,
+                (None, end) => end.filter(is_range).is_some_and(|end| bounds(end).0.is_some()),
             };
-            is_chain.then(|| (at(), "syntax", "ranges cannot be chained"))
+            is_chain.then_some((at, "syntax", "ranges cannot be chained"))
         }
         _ => None,
     }
 }
 
-fn compares(node: &SyntaxNode) -> bool {
-    let operator = BinExpr::cast(node.clone()).and_then(|binary| binary.op_kind());
-    matches!(operator, Some(BinaryOp::CmpOp(_)))
+fn compares(node: &Node) -> bool {
+    has(node, &[T![==], T![!=], T![<=], T![>=], T![<], T![>]])
+}
+
+/// The first of the children that is an expression.
+fn first_expression<'a, T>(mut children: impl Iterator<Item = NodeOrToken<&'a Node, T>>) -> Option<&'a Node> {
+    children.find_map(|part| part.into_node().filter(|node| Expr::can_cast(SyntaxKind::from(node.kind().0))))
+}
+
+/// What a range is from and to.
+fn bounds(range: &Node) -> (Option<&Node>, Option<&Node>) {
+    let operator = parts(range).position(|(_, kind)| matches!(kind, T![..] | T![..=])).unwrap_or_default();
+    (first_expression(range.children().take(operator)), first_expression(range.children().skip(operator + 1)))
 }
 
 /// Nodes that lack a part, or have one that must be the last.
-fn incomplete(node: &SyntaxNode, kind: SyntaxKind) -> Option<RuleError> {
-    let has = |wanted: &[SyntaxKind]| node.children_with_tokens().any(|part| wanted.contains(&part.kind()));
+fn incomplete(node: &Node, kind: SyntaxKind, at: usize) -> Option<RuleError> {
     match kind {
-        SyntaxKind::RECORD_PAT_FIELD_LIST => comma_behind(node, SyntaxKind::REST_PAT),
-        SyntaxKind::RECORD_EXPR_FIELD_LIST => comma_behind(node, T![..]),
+        SyntaxKind::RECORD_PAT_FIELD_LIST => comma_behind(node, SyntaxKind::REST_PAT, at),
+        SyntaxKind::RECORD_EXPR_FIELD_LIST => comma_behind(node, T![..], at),
         SyntaxKind::ARRAY_EXPR => {
-            let mut parts = node.children_with_tokens().filter(|part| !part.kind().is_trivia());
-            parts.find(|part| part.kind() == T![;])?;
-            let next = parts.next().filter(|next| next.kind() == T![']'])?;
-            Some((next.text_range().start(), "expected", "expected an expression: the length of the array"))
+            let mut parts = parts(node).filter(|(_, kind)| !kind.is_trivia());
+            parts.find(|(_, kind)| *kind == T![;])?;
+            let (next, _) = parts.next().filter(|(_, kind)| *kind == T![']'])?;
+            Some((at + next, "expected", "expected an expression: the length of the array"))
         }
-        SyntaxKind::REF_EXPR if has(&[T![raw]]) && !has(&[T![const], T![mut]]) => {
-            let raw = node.children_with_tokens().find(|part| part.kind() == T![raw])?;
-            Some((raw.text_range().end(), "expected", "expected `const` or `mut` after `&raw`"))
+        SyntaxKind::REF_EXPR if has(node, &[T![raw]]) && !has(node, &[T![const], T![mut]]) => {
+            let mut behind = parts(node).skip_while(|(_, kind)| *kind != T![raw]).skip(1);
+            let end = behind.next().map_or(usize::from(node.text_len()), |(end, _)| end);
+            Some((at + end, "expected", "expected `const` or `mut` after `&raw`"))
         }
         _ => None,
     }
 }
 
 /// Parts that rustc does not accept where they stand.
-fn misplaced(node: &SyntaxNode, kind: SyntaxKind) -> Option<RuleError> {
-    let is_in = |parent: SyntaxKind| node.parent().is_some_and(|node| node.kind() == parent);
-    let has = |wanted: SyntaxKind| node.children_with_tokens().any(|part| part.kind() == wanted);
-    let message = match kind {
-        SyntaxKind::CONST if is_in(SyntaxKind::EXTERN_ITEM_LIST) => {
-            "an `extern` block cannot contain `const`; write `static`"
-        }
-        SyntaxKind::REST_PAT if is_in(SyntaxKind::RECORD_PAT_FIELD_LIST) && has(SyntaxKind::ATTR) => {
+fn misplaced(node: &Node, kind: SyntaxKind, at: usize, parent: SyntaxKind) -> Option<RuleError> {
+    let message = match (kind, parent) {
+        (SyntaxKind::CONST, SyntaxKind::EXTERN_ITEM_LIST) => "an `extern` block cannot contain `const`; write `static`",
+        (SyntaxKind::REST_PAT, SyntaxKind::RECORD_PAT_FIELD_LIST) if has(node, &[SyntaxKind::ATTR]) => {
             "`..` in a pattern cannot have an attribute"
         }
-        SyntaxKind::MACRO_PAT if is_in(SyntaxKind::RANGE_PAT) => "a bound of a range pattern cannot be a macro call",
-        SyntaxKind::IDENT_PAT if is_in(SyntaxKind::RANGE_PAT) && (has(T![ref]) || has(T![mut])) => {
+        (SyntaxKind::MACRO_PAT, SyntaxKind::RANGE_PAT) => "a bound of a range pattern cannot be a macro call",
+        (SyntaxKind::IDENT_PAT, SyntaxKind::RANGE_PAT) if has(node, &[T![ref], T![mut]]) => {
             "a bound of a range pattern cannot be a binding"
         }
         _ => return None,
     };
-    Some((node.text_range().start(), "syntax", message))
+    Some((at, "syntax", message))
 }
 
 /// Nothing follows the `..` of a pattern, nor the base of a struct.
-fn comma_behind(node: &SyntaxNode, rest: SyntaxKind) -> Option<RuleError> {
-    let mut parts = node.children_with_tokens();
-    parts.find(|part| part.kind() == rest)?;
-    let comma = parts.find(|part| part.kind() == T![,])?;
-    Some((comma.text_range().start(), "expected", "expected `}` after `..`, found `,`"))
+fn comma_behind(node: &Node, rest: SyntaxKind, at: usize) -> Option<RuleError> {
+    let mut parts = parts(node);
+    parts.find(|(_, kind)| *kind == rest)?;
+    let (comma, _) = parts.find(|(_, kind)| *kind == T![,])?;
+    Some((at + comma, "expected", "expected `}` after `..`, found `,`"))
 }
 
 /// Doc comments document what follows them, or what they stand in.
 #[derive(Default)]
 struct Comments {
     /// A doc comment of what follows, so far of nothing.
-    pending: Option<TextSize>,
+    pending: Option<usize>,
+    /// A doc comment before a `#`, which may begin an attribute of what is around it.
+    before_pound: Option<usize>,
     /// Whether something stands before the current token that a comment `//!` cannot follow.
     is_inside: bool,
     /// How many brackets of an attribute are open; the first is its `#`.
@@ -124,45 +182,46 @@ struct Comments {
 }
 
 impl Comments {
-    fn see(&mut self, token: &SyntaxToken, kind: SyntaxKind) -> Option<RuleError> {
-        if kind == SyntaxKind::COMMENT {
-            let at = token.text_range().start();
-            let text = token.text();
-            let is_inner = text.starts_with("//!") || text.starts_with("/*!");
-            if !(is_inner || is_outer(text)) || is_in_macro(token) {
-                return None;
-            }
-            if let Some(cr) = text.find('\r') {
-                let cr = TextSize::try_from(cr).unwrap_or_default();
-                return Some((at + cr, "syntax", "a doc comment contains a carriage return without a line feed"));
-            }
-            if self.after_keyword || token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::TUPLE_TYPE) {
-                return Some((at, "syntax", "a doc comment is not allowed here"));
-            }
-            if is_inner {
-                let is_late = self.is_inside || self.pending.is_some();
-                return is_late.then_some((
-                    at,
-                    "syntax",
-                    "a `//!` comment must come before everything else in its module or block",
-                ));
-            }
-            self.pending.get_or_insert(at);
+    fn comment(&mut self, token: &Token) -> Option<RuleError> {
+        let Token { text, at, .. } = *token;
+        let is_inner = text.starts_with("//!") || text.starts_with("/*!");
+        if !(is_inner || is_outer(text)) || token.is_in_macro() {
             return None;
         }
-        if kind.is_trivia() {
-            return None;
+        if let Some(cr) = text.find('\r') {
+            return Some((at + cr, "syntax", "a doc comment contains a carriage return without a line feed"));
         }
+        if self.after_keyword || token.parent == SyntaxKind::TUPLE_TYPE {
+            return Some((at, "syntax", "a doc comment is not allowed here"));
+        }
+        if is_inner {
+            let is_late = self.is_inside || self.pending.is_some();
+            return is_late.then_some((
+                at,
+                "syntax",
+                "a `//!` comment must come before everything else in its module or block",
+            ));
+        }
+        self.pending.get_or_insert(at);
+        None
+    }
+
+    /// Takes a token that is neither space nor a comment.
+    fn see(&mut self, token: &Token) -> Option<RuleError> {
+        let kind = token.kind;
         let pending = self.pending.take();
+        let before_pound = self.before_pound.take();
         self.step(kind);
         self.after_keyword = matches!(kind, T![fn] | T![struct] | T![enum] | T![trait] | T![mod] | T![static]);
-        let at = pending?;
-        let is_inner_attribute = kind == T![#] && beside(token, SyntaxToken::next_token) == Some(T![!]);
-        if is_inner_attribute && !is_in_macro(token) {
+        if let Some(at) = before_pound.filter(|_| kind == T![!]) {
             return Some((at, "syntax", "a `///` comment cannot precede an attribute `#![…]`"));
         }
+        let at = pending?;
+        if kind == T![#] && !token.is_in_macro() {
+            self.before_pound = Some(at);
+        }
         let closes = matches!(kind, T!['}'] | T![')'] | T![']'] | T![;]);
-        (closes && !is_in_macro(token)).then(|| undocumented(at))
+        (closes && !token.is_in_macro()).then(|| undocumented(at))
     }
 
     /// Attributes `#![…]` may stand before a comment `//!`, and so may the brace that opens what it documents.
@@ -185,21 +244,22 @@ fn is_outer(comment: &str) -> bool {
         || (comment.starts_with("/**") && !comment.starts_with("/***") && comment != "/**/")
 }
 
-fn is_in_macro(token: &SyntaxToken) -> bool {
-    token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::TOKEN_TREE)
+impl Token<'_> {
+    fn is_in_macro(&self) -> bool {
+        self.parent == SyntaxKind::TOKEN_TREE
+    }
 }
 
-fn undocumented(at: TextSize) -> RuleError {
+fn undocumented(at: usize) -> RuleError {
     (at, "syntax", "a doc comment documents nothing: no item follows it")
 }
 
 /// A number has no digit that its base has not, and none of another base has a point or an exponent.
-fn number(token: &SyntaxToken, kind: SyntaxKind) -> Option<RuleError> {
+fn number(token: &Token) -> Option<RuleError> {
+    let Token { kind, text, at, .. } = *token;
     if !matches!(kind, SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER) {
         return None;
     }
-    let at = token.text_range().start();
-    let text = token.text();
     let (first_beyond, digits) = match text.get(..2) {
         Some("0b") => ('2', &text[2..]),
         Some("0o") => ('8', &text[2..]),
@@ -229,52 +289,67 @@ const SUFFIXES: &[&str] = &[
 ];
 
 /// A macro may take any suffix.
-fn of_suffix(token: &SyntaxToken, suffix: &str, known: &[&str]) -> Option<RuleError> {
-    let is_wrong = !suffix.is_empty() && !known.contains(&suffix) && !is_in_macro(token);
-    is_wrong.then(|| (token.text_range().start(), "literal", "the suffix of a number is unknown"))
-}
-
-/// The next token on one side that is more than space.
-fn beside(token: &SyntaxToken, next: fn(&SyntaxToken) -> Option<SyntaxToken>) -> Option<SyntaxKind> {
-    let kinds = std::iter::successors(next(token), next).map(|token| token.kind());
-    kinds.filter(|kind| !kind.is_trivia()).take(1).next()
+fn of_suffix(token: &Token, suffix: &str, known: &[&str]) -> Option<RuleError> {
+    let is_wrong = !suffix.is_empty() && !known.contains(&suffix) && !token.is_in_macro();
+    is_wrong.then_some((token.at, "literal", "the suffix of a number is unknown"))
 }
 
 /// Tokens that are none, names that cannot be raw, strings with a suffix.
-fn misspelt(token: &SyntaxToken, kind: SyntaxKind) -> Option<RuleError> {
-    let at = || token.text_range().start();
+fn misspelt(token: &Token) -> Option<RuleError> {
+    let Token { kind, text, at, .. } = *token;
     match kind {
-        T![?] => {
-            let is_bare = matches!(beside(token, SyntaxToken::prev_token), Some(T![:] | T![+]))
-                && matches!(
-                    beside(token, SyntaxToken::next_token),
-                    Some(T![>] | T![,] | T![+] | T![=] | T!['{'] | T![')'] | T![;])
-                );
-            is_bare.then_some((token.text_range().end(), "expected", "expected a trait after `?`"))
+        SyntaxKind::LIFETIME_IDENT if !token.is_in_macro() => {
+            let is_keyword = KEYWORDS.contains(&&text[1..]);
+            is_keyword.then_some((at, "syntax", "a lifetime cannot have the name of a keyword"))
         }
-        // The parser makes no difference between a first parameter and a later one.
-        T![self] if beside(token, SyntaxToken::prev_token) == Some(T![,]) => {
-            let mut nodes = token.parent_ancestors().map(|node| node.kind());
-            let is_parameter = nodes.by_ref().find(|kind| !is_name(*kind)) == Some(SyntaxKind::PARAM)
-                && nodes.next() == Some(SyntaxKind::PARAM_LIST)
-                && nodes.next() == Some(SyntaxKind::FN);
-            is_parameter.then(|| (at(), "syntax", "`self` must be the first parameter"))
-        }
-        SyntaxKind::LIFETIME_IDENT if !is_in_macro(token) => {
-            let is_keyword = KEYWORDS.contains(&&token.text()[1..]);
-            is_keyword.then(|| (at(), "syntax", "a lifetime cannot have the name of a keyword"))
-        }
-        SyntaxKind::ERROR => Some((at(), "syntax", "unknown start of a token")),
-        SyntaxKind::IDENT if token.text().starts_with("r#") => {
-            let is_reserved = matches!(&token.text()[2..], "self" | "Self" | "super" | "crate" | "_");
-            is_reserved.then(|| (at(), "syntax", "this keyword cannot be a raw identifier"))
+        SyntaxKind::ERROR => Some((at, "syntax", "unknown start of a token")),
+        SyntaxKind::IDENT if text.starts_with("r#") => {
+            let is_reserved = matches!(&text[2..], "self" | "Self" | "super" | "crate" | "_");
+            is_reserved.then_some((at, "syntax", "this keyword cannot be a raw identifier"))
         }
         SyntaxKind::STRING | SyntaxKind::BYTE_STRING | SyntaxKind::C_STRING | SyntaxKind::CHAR | SyntaxKind::BYTE => {
-            let is_plain = token.text().ends_with(['"', '\'', '#']);
-            (!is_plain && !is_in_macro(token))
-                .then(|| (at(), "literal", "a string or a character cannot have a suffix"))
+            let is_plain = text.ends_with(['"', '\'', '#']);
+            (!is_plain && !token.is_in_macro()).then_some((
+                at,
+                "literal",
+                "a string or a character cannot have a suffix",
+            ))
         }
         _ => None,
+    }
+}
+
+/// Tokens that cannot stand between those around them.
+#[derive(Default)]
+struct Neighbours {
+    /// The token before the current one.
+    before: Option<SyntaxKind>,
+    /// The end of a `?` after which a trait is missing, if one of some tokens follows.
+    question: Option<usize>,
+}
+
+impl Neighbours {
+    /// Takes a token that is neither space nor a comment, and the kinds of the nodes that it is in, the innermost first.
+    fn see(&mut self, token: &Token, mut nodes: impl Iterator<Item = SyntaxKind>) -> Option<RuleError> {
+        let before = self.before.replace(token.kind);
+        if let Some(end) = self.question.take() {
+            let is_bare = matches!(token.kind, T![>] | T![,] | T![+] | T![=] | T!['{'] | T![')'] | T![;]);
+            return is_bare.then_some((end, "expected", "expected a trait after `?`"));
+        }
+        match (before?, token.kind) {
+            (T![:] | T![+], T![?]) => {
+                self.question = Some(token.at + 1);
+                None
+            }
+            // The parser makes no difference between a first parameter and a later one.
+            (T![,], T![self]) => {
+                let is_parameter = nodes.by_ref().find(|kind| !is_name(*kind)) == Some(SyntaxKind::PARAM)
+                    && nodes.next() == Some(SyntaxKind::PARAM_LIST)
+                    && nodes.next() == Some(SyntaxKind::FN);
+                is_parameter.then_some((token.at, "syntax", "`self` must be the first parameter"))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -46,6 +46,21 @@ impl Hits {
         Self(word.wrapping_add(ONES))
     }
 
+    /// Returns the bytes that are not ASCII letters.
+    #[inline(always)]
+    pub fn not_letters(word: u64) -> Self {
+        let lower = (word | (ONES * 0x20)) & !HIGH;
+        Self(!within(lower, b'a', b'z') | word)
+    }
+
+    /// Returns the bytes that are neither ASCII letters nor digits nor `_`.
+    #[inline(always)]
+    pub fn not_of_words(word: u64) -> Self {
+        let low = word & !HIGH;
+        let is_other = (low ^ (ONES * u64::from(b'_'))) + !HIGH;
+        Self(!(within(low | (ONES * 0x20), b'a', b'z') | within(low, b'0', b'9')) & is_other | word)
+    }
+
     /// Returns the bytes that are not this byte.
     #[inline(always)]
     pub fn not(word: u64, byte: u8) -> Self {
@@ -54,10 +69,17 @@ impl Hits {
     }
 }
 
+/// The bytes of a word without highest bits that are between two others, as highest bits.
+#[inline(always)]
+fn within(word: u64, first: u8, last: u8) -> u64 {
+    let from = |first: u8| word + ONES * u64::from(0x80 - first);
+    from(first) & !from(last + 1)
+}
+
 impl<'a> Words<'a> {
     /// Returns the bytes of a text.
-    pub fn new(text: &'a str) -> Self {
-        Self(text.as_bytes())
+    pub fn new(text: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        Self(text.as_ref())
     }
 
     /// Returns the number of bytes.
@@ -94,6 +116,12 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Returns up to eight bytes from `from` to `to`, the first in the lowest bits.
+    #[inline(always)]
+    pub fn start(self, from: usize, to: usize) -> u64 {
+        self.word(from) & (u64::MAX >> (64 - 8 * (to - from).clamp(1, 8)))
+    }
+
     #[inline(never)]
     fn last_word(self, at: usize) -> u64 {
         let rest = self.0.get(at..).unwrap_or_default();
@@ -113,6 +141,14 @@ impl<'a> Words<'a> {
         self.0.len()
     }
 
+    /// Returns the next eight bytes, the first in the lowest bits, and the number of them before the first that `hits` finds. There
+    /// are zeros after the end.
+    #[inline(always)]
+    pub fn until(self, at: usize, hits: impl Fn(u64) -> Hits) -> (u64, usize) {
+        let word = self.word(at);
+        (word, (hits(word).0 & HIGH).trailing_zeros() as usize / 8)
+    }
+
     /// Returns the offset after the spaces at `at`. Most often there are none, or few.
     #[inline(always)]
     pub fn spaces(self, at: usize) -> usize {
@@ -130,7 +166,7 @@ impl<'a> Words<'a> {
         let mut digest = (to - from) as u64;
         let mut at = from;
         while at < to {
-            let word = self.word(at) & (u64::MAX >> (64 - 8 * (to - at).min(8)));
+            let word = self.start(at, to);
             digest = (digest.rotate_left(29) ^ word).wrapping_mul(MIX);
             at += 8;
         }
@@ -230,6 +266,13 @@ mod tests {
                     assert_eq!(words.find(0, |word| Hits::not(word, b' ')), expected(byte != b' '));
                     assert_eq!(words.find(0, Hits::controls), expected(byte < 0x20));
                     assert_eq!(words.find(0, Hits::beyond_ascii), expected(byte == 0x7F));
+                    let words_of_x = text.replace(' ', "x");
+                    let is_of_word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ');
+                    assert_eq!(Words::new(&words_of_x).find(0, Hits::not_of_words), expected(!is_of_word));
+                    let is_letter = byte.is_ascii_alphabetic() || byte == b' ';
+                    assert_eq!(Words::new(&words_of_x).find(0, Hits::not_letters), expected(!is_letter));
+                    let (bytes, count) = Words::new(&words_of_x).until(0, Hits::not_letters);
+                    assert_eq!((bytes as u8, count), (words_of_x.as_bytes()[0], expected(!is_letter).min(8)));
                     let either = |word| Hits::of(word, b':') | Hits::of(word, b'#');
                     assert_eq!(words.find(0, either), expected(matches!(byte, b':' | b'#')));
                     assert_eq!(words.spaces(0), expected(byte != b' '));
@@ -244,6 +287,8 @@ mod tests {
             let text = format!("ab{char}");
             let words = Words::new(&text);
             assert_eq!(words.find(0, Hits::beyond_ascii), 2);
+            assert_eq!(words.find(0, Hits::not_of_words), 2);
+            assert_eq!(words.find(0, Hits::not_letters), 2);
             let end = words.beyond_ascii(2);
             let is_text =
                 !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}');

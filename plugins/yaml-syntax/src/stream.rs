@@ -114,8 +114,18 @@ impl<'a> Keys<'a> {
 
     fn open_block(&mut self, style: StructureStyle, span: &Span) {
         let is_flow = style != StructureStyle::Block;
-        let column = if is_flow { self.blocks.last().and_then(|(column, _)| *column) } else { self.column(span) };
+        let outer = self.blocks.last().and_then(|(column, _)| *column);
+        let column = if is_flow || self.is_unindented(span) { outer } else { self.column(span) };
         self.blocks.push((column, is_flow));
+    }
+
+    /// Whether the block that was opened last is a sequence that is a value of a mapping and not indented further than it. The
+    /// parser says of these alone that they start behind their first `-`.
+    fn is_unindented(&self, span: &Span) -> bool {
+        let [.., Open::Mapping { .. }, Open::Sequence] = self.open[..] else { return false };
+        let Some(at) = span.start.byte_offset().map(|offset| self.start + offset) else { return false };
+        let line = self.text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+        !self.text[at..].starts_with('-') || !self.text[line..at].trim_start_matches([' ', '\u{FEFF}']).is_empty()
     }
 
     /// How many characters stand before a node on its line.

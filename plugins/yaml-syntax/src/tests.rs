@@ -140,6 +140,8 @@ fn entries_of_a_flow_collection_are_indented() {
         ("a:\n  b: [\n  c\n  ]\n", 3),
         ("a: [\n  [\nb]]\n", 3),
         ("a: [\n\"b\"]\n", 2),
+        ("a:\n- b\n- [c,\nd]\n", 4),
+        ("a:\n- b:\n  - [c,\n  d]\n", 4),
     ] {
         assert_eq!(
             places(text.as_bytes()).first(),
@@ -163,6 +165,12 @@ fn entries_of_a_flow_collection_are_indented() {
         "- [\n a]\n- {b: [\n  c]}\n",
         "a: [b\n  , c\n]\n",
         "a: [\n# b\n c]\n",
+        // A sequence that is not indented further than its key.
+        "a:\n- # b\n- [c,\n d]\n",
+        "a:\n- b: c\n- {d,\n e}\n",
+        "a: !!seq\n- - b\n  - [c,\n   d]\n",
+        "? # a\n- b\n- [c,\n d]\n: &e # f\n-\n- [g,\n h]\n",
+        "a: &b\n  - c\n  - [d,\n   e]\n",
     ] {
         assert_eq!(places(text.as_bytes()), [], "{text:?}");
     }
