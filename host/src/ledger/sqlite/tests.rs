@@ -44,6 +44,43 @@ fn damages(folder: &Path) -> Vec<(Option<u64>, DamageKind)> {
 }
 
 #[test]
+fn a_long_body_is_stored_compressed_and_read_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 1);
+    let long = "a long note. ".repeat(10_000);
+    ledger.append_one(&project(), note(&long)).expect("appended");
+    let size = "SELECT length(bytes) FROM body WHERE seq = 2";
+    let size = |connection: &Connection| connection.query_row(size, [], |row| rows::number(row, 0)).map_err(unreadable);
+    let stored = ledger.read(size).expect("a size");
+    assert!(stored * 50 < long.len() as u64, "{stored}");
+    let entries = ledger.entries(&Filter::of(&project())).expect("entries");
+    assert_eq!(entries[1].read::<Note>().expect("a note").text, long);
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    drop(ledger);
+    sql(folder.path(), "UPDATE body SET bytes = substr(bytes, 1, 40) WHERE seq = 2");
+    assert_eq!(damages(folder.path()), [(Some(2), DamageKind::Altered)]);
+}
+
+#[test]
+fn a_ledger_of_format_1_is_read_and_gets_the_new_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(filled(folder.path(), 2));
+    let opened = |format: i64| {
+        sql(folder.path(), &format!("PRAGMA user_version = {format}"));
+        SqliteLedger::open(folder.path())
+    };
+    let ledger = opened(1).expect("a ledger");
+    let format = ledger.read(|connection| {
+        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(unreadable)
+    });
+    assert_eq!(format.expect("a number"), VERSION);
+    assert_eq!(ledger.entries(&Filter::of(&project())).expect("entries").len(), 2);
+    drop(ledger);
+    let refused = opened(VERSION + 1).expect_err("an unknown format").to_string();
+    assert!(refused.contains("knows the formats up to"), "{refused}");
+}
+
+#[test]
 fn entries_are_numbered_and_chained() {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = filled(folder.path(), 3);
