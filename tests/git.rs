@@ -5,6 +5,7 @@ mod hiding;
 mod matrix;
 mod planted;
 mod since;
+mod stored;
 
 use crate::support::isolate;
 use std::fs;
@@ -17,7 +18,11 @@ struct Home(tempfile::TempDir);
 
 impl Home {
     fn new() -> Self {
-        let home = Self(crate::support::tempdir().expect("a folder"));
+        Self::at(crate::support::tempdir().expect("a folder"))
+    }
+
+    fn at(folder: tempfile::TempDir) -> Self {
+        let home = Self(folder);
         fs::create_dir(home.work()).expect("a folder");
         home.sh("echo '[1]' > a.json; git init -q -b main; git add -A; git commit -qm first");
         home

@@ -12,6 +12,7 @@ pub use mark::FileStamp;
 pub(crate) use mark::{FileStat, MARK_BYTES, StatWalker, timed_device};
 
 use crate::regular_file;
+use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -143,7 +144,7 @@ impl Workspace {
 
     /// Reads a whole file of at most `max` bytes, and returns its stat from before.
     pub(crate) fn read_with_stat(&self, path: &str, max: u64) -> Result<(Vec<u8>, FileStat), WorkspaceError> {
-        let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
+        let (file, stat) = self.open_regular_parts(path, &parts(path)?)?;
         let stat = FileStat::of(&stat).ok_or(WorkspaceError::WrongKind(FileKind::Other))?;
         let size = stat.mark.size();
         if size > max {
@@ -151,20 +152,17 @@ impl Workspace {
         }
         // One byte more than expected, to notice a growing file.
         let expected = usize::try_from(size).map_err(|_| WorkspaceError::TooLarge(size))?;
-        let mut bytes = vec![0; expected.checked_add(1).ok_or(WorkspaceError::TooLarge(size))?];
-        let mut length = 0;
-        while length < expected {
-            match file.read(&mut bytes[length..]) {
+        let mut bytes = Vec::with_capacity(expected.checked_add(1).ok_or(WorkspaceError::TooLarge(size))?);
+        while bytes.len() < expected {
+            match rustix::io::read(&file, spare_capacity(&mut bytes)) {
                 Ok(0) => return Err(WorkspaceError::Changed),
-                Ok(count) => length += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(WorkspaceError::Io(errno.into())),
             }
         }
-        if length > expected {
+        if bytes.len() > expected {
             return Err(WorkspaceError::Changed);
         }
-        bytes.truncate(length);
         Ok((bytes, stat))
     }
 
