@@ -8,6 +8,7 @@ mod reads;
 mod red_green;
 mod reusable;
 mod services;
+mod summary;
 mod unchanged;
 
 use crate::cache_store::CacheStore;

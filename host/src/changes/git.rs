@@ -21,6 +21,7 @@ mod index_tree;
 mod layout;
 mod listing;
 mod listings;
+mod look;
 mod worktree_changes;
 mod walk;
 mod object_files;

@@ -1,7 +1,8 @@
 //! Runs one check: selects its files, calls its verifier, and collects the answer.
 
-use super::files::{FileCheck, FilesResult, files};
+use super::files::{FileCheck, files};
 use super::reads::{RunReads, TracedReads};
+use super::summary::FilesResult;
 use super::{CheckRunner, Logged, ReusablePasses, red_green};
 use crate::commands::{CommandEnding, CommandResult};
 use crate::config::Grant;

@@ -1,15 +1,15 @@
 //! Changes of the working tree, compared with a commit.
 
 use super::attributes::Attributes;
-use super::commits;
 use super::content::{self, ContentComparison};
 use super::exists::is_there;
 use super::id::{Id, ObjectKind};
-use super::index::{Index, IndexState};
+use super::index::IndexState;
+use super::look::{Bases, Differences};
 use super::objects::Objects;
 use super::program::Git;
 use super::stats::{self, ContentIds, StatCache};
-use super::tree::{self, EntryMode, Side, TreeDifference, TreeEntry};
+use super::tree::{EntryMode, TreeEntry};
 use super::walk::{self, TrackedFile, WorkingTree};
 use super::{FoundChanges, path};
 use crate::cache_store::CacheStore;
@@ -19,12 +19,9 @@ use crate::workspace::{FileKind, Workspace};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 
 /// The most bytes of untracked files whose lines are included. A forgotten folder of dependencies has far more.
 const MAX_UNTRACKED: u64 = 4 << 20;
-/// With fewer files, a thread costs more than it saves.
-const MANY: usize = 256;
 
 /// The working tree and its repository.
 pub(super) struct Live<'a> {
@@ -41,24 +38,6 @@ pub(super) struct BaseCommit<'a> {
     pub(super) name: &'a str,
     /// Whether exactly that commit is used, not the merge base with the last commit.
     pub(super) exactly: bool,
-}
-
-/// The differences between the index and a commit.
-type Differences = BTreeMap<Vec<u8>, TreeDifference>;
-
-/// The commit that the working tree is compared with.
-struct Bases {
-    base: Option<Id>,
-    /// The differences between the index and the last commit.
-    since_head: Differences,
-    /// The differences between the index and the base.
-    since_base: Differences,
-}
-
-/// What is in the working tree, as far as these paths are known.
-struct Listed<'p> {
-    known: walk::KnownPaths<'p>,
-    listing: walk::Listing,
 }
 
 /// The states of a path in the commit, the index and the working tree.
@@ -207,99 +186,6 @@ impl Live<'_> {
         self.work.stat(name).is_err() && is_there(self.work, name, is_repository)
     }
 
-    /// Reads the index. Folders that a sparse index does not expand are expanded if they exist.
-    fn index(&self, objects: &mut Objects<'_>) -> Result<Index, ChangesError> {
-        let mut index = Index::read(self.git, &self.git.layout.index)?;
-        for (folder, id) in std::mem::take(&mut index.sparse) {
-            let is_absent = str::from_utf8(&folder).is_ok_and(|folder| !is_there(self.work, folder, true));
-            if is_absent {
-                index.left_out.push(folder);
-                continue;
-            }
-            index.expand(&folder, tree::files(objects, id)?);
-        }
-        Ok(index)
-    }
-
-    /// Compares the index with the last commit and with the base. If there are many files, the working tree below the folder
-    /// `start` is listed meanwhile, as far as the index knows it.
-    fn compare_and_list<'i>(
-        &self,
-        objects: &mut Objects<'_>,
-        index: &'i Index,
-        since: Option<BaseCommit<'_>>,
-        start: &str,
-    ) -> Result<(Bases, Option<Listed<'i>>), ChangesError> {
-        if index.paths().len() < MANY {
-            return Ok((self.bases(objects, index, since)?, None));
-        }
-        let known = walk::KnownPaths::new(indexed_paths(index));
-        thread::scope(|scope| {
-            let (root, work, store, known) = (self.root, self.work, self.store, &known);
-            let listing = scope.spawn(move || walk::list(root, work, store, known, start));
-            let bases = self.bases(objects, index, since);
-            let listing = listing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok((bases?, listing?))
-        })
-        .map(|(bases, listing)| (bases, Some(Listed { known, listing })))
-    }
-
-    /// Returns all known paths, and what is in the working tree.
-    fn look<'p>(
-        &self,
-        index: &'p Index,
-        differences: [&'p Differences; 2],
-        listed: Option<Listed<'p>>,
-        start: &str,
-    ) -> Result<(walk::KnownPaths<'p>, WorkingTree), ChangesError> {
-        // A path that the index does not have, or has as another kind.
-        let is_other = |(path, difference): (&Vec<u8>, &TreeDifference)| {
-            difference.old.is_some_and(|old| old.mode == EntryMode::Repository || index.get(path).is_none())
-        };
-        let Listed { known, listing } = match listed.filter(|_| !differences.into_iter().flatten().any(is_other)) {
-            Some(listed) => listed,
-            None => {
-                let known = known_paths(index, differences);
-                let listing = walk::list(self.root, self.work, self.store, &known, start)?;
-                Listed { known, listing }
-            }
-        };
-        let look = walk::finish(self.git, self.root, self.work, &known, listing)?;
-        Ok((known, look))
-    }
-
-    /// Finds the commit that the working tree is compared with, and its differences from the index.
-    fn bases(
-        &self,
-        objects: &mut Objects<'_>,
-        index: &Index,
-        since: Option<BaseCommit<'_>>,
-    ) -> Result<Bases, ChangesError> {
-        let head = commits::head(objects)?;
-        let head_tree = head.as_ref().map(|(_, commit)| commit.tree);
-        let (base, base_tree) = match (since, &head) {
-            (None, None) => (None, None),
-            (None, Some((id, commit))) => (Some(*id), Some(commit.tree)),
-            (Some(BaseCommit { name, exactly }), head) => {
-                let first = commits::named(self.git, objects, name)?;
-                let base = match head {
-                    Some((head, _)) if !exactly => {
-                        commits::merge_base(self.git, objects, (name, &first), ("HEAD", head))?
-                    }
-                    _ => first,
-                };
-                (Some(base), Some(commits::read(objects, &base)?.tree))
-            }
-        };
-        let mut against_index = |tree: Option<Id>| {
-            let old = tree.map_or(Side::Nothing, Side::Stored);
-            tree::compare(objects, old, Side::Index(index.top()))
-        };
-        let since_head = against_index(head_tree)?;
-        let since_base = if base_tree == head_tree { since_head.clone() } else { against_index(base_tree)? };
-        Ok(Bases { base, since_head, since_base })
-    }
-
     /// Returns the change of a tracked path; `None` if it is the same everywhere.
     fn compare<'p>(
         &self,
@@ -417,29 +303,6 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
         found.push(byte);
     }
     found
-}
-
-/// Returns every path of the index, and whether it has a submodule there.
-fn indexed_paths(index: &Index) -> impl ExactSizeIterator<Item = (&[u8], Option<&IndexState>, bool)> {
-    index.paths().map(|(path, state)| (path, Some(state), state.is_repository()))
-}
-
-/// Returns every path of the index or a commit, and whether one of them has a submodule there.
-fn known_paths<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
-    let mut known: Vec<_> = indexed_paths(index).collect();
-    let mut gone = BTreeMap::new();
-    for (path, difference) in differences.into_iter().flatten() {
-        if let Some(old) = difference.old {
-            let is_repository = old.mode == EntryMode::Repository;
-            match known.binary_search_by(|(other, ..)| (*other).cmp(path)) {
-                Ok(place) => known[place].2 |= is_repository,
-                Err(_) => *gone.entry(path.as_slice()).or_insert(false) |= is_repository,
-            }
-        }
-    }
-    known.extend(gone.into_iter().map(|(path, is_repository)| (path, None, is_repository)));
-    known.sort_unstable_by_key(|(path, ..)| *path);
-    walk::KnownPaths::new(known.into_iter())
 }
 
 /// Returns whether the file system has executable bits. Some report every file as executable; one that can tell is trusted
