@@ -11,7 +11,7 @@ const TRACKED: &[&str] = &["a/b/1", "a/b/2", "a/c/3", "d/4", "d/5"];
 
 /// Returns the stamp of a folder.
 fn stamp(root: &Path, folder: &str) -> FileStamp {
-    FileStamp::of(&rustix::fs::lstat(&root.join(folder)).expect("a folder"))
+    FileStamp::of(&rustix::fs::lstat(root.join(folder)).expect("a folder"))
 }
 
 /// Returns a folder as an earlier run has stored it.
