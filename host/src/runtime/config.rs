@@ -69,8 +69,7 @@ pub(crate) const fn triple(arch: &str, os: &str) -> Option<&'static str> {
 pub(crate) fn pooled(mut config: Config) -> Config {
     let mut pool = PoolingAllocationConfig::new();
     // Keeping pages is cheap only if the kernel can say which were written; otherwise each reset would clear them all.
-    // The kernel looks through all kept pages after each call, so more than 1 MiB makes small files slower.
-    let keep = if PoolingAllocationConfig::is_pagemap_scan_available() { 1 << 20 } else { 64 << 10 };
+    let keep = if PoolingAllocationConfig::is_pagemap_scan_available() { 8 << 20 } else { 64 << 10 };
     pool.total_component_instances(SLOTS)
         .total_stacks(SLOTS)
         .total_core_instances(SLOTS * 64)
