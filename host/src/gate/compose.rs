@@ -54,11 +54,15 @@ pub(super) fn is_by_output(node: &Node) -> bool {
     node.outcome == Outcome::Error && error.is_some_and(|error| error.kind.is_by_output())
 }
 
-/// Returns whether a member of this gate abstains, whose error outranks the abstention.
+/// Returns whether this gate has an error that outranks the abstention of a member.
 fn abstains_too(node: &Node) -> bool {
-    let counted = node.children.iter().filter(|child| !child.shadow || node.shadow);
-    node.outcome == Outcome::Error
-        && counted.into_iter().any(|child| child.outcome == Outcome::Abstain || abstains_too(child))
+    let mut counted = node.children.iter().filter(|child| !child.shadow || node.shadow);
+    node.outcome == Outcome::Error && counted.any(|child| child.outcome == Outcome::Abstain || abstains_too(child))
+}
+
+/// Returns the relaxation of a member in shadow mode, which would otherwise count with this status.
+fn by_shadow(member: &str, was: Status) -> Relaxation {
+    Relaxation { member: member.to_owned(), was, by: "mode = \"shadow\"".to_owned() }
 }
 
 /// Applies `on_error` and `on_abstain`.
@@ -118,7 +122,8 @@ pub(super) fn electorate(vote: &plan::Vote, members: &[plan::PlanNode], shadows:
     if shadows && vote.gone_are_missing { electorate.with_more_absences(more) } else { electorate }
 }
 
-/// Returns whether the vote is held even if no voter applies, because the configuration sets a quorum.
+/// Returns whether the vote is held even if no voter applies, because the configuration sets a quorum and a member votes;
+/// optionally also a member in shadow mode.
 fn must_vote(gate: &Gate, shadows: bool) -> bool {
     let decides = |member: &plan::PlanNode| member.enabled && (shadows || member.mode == Enforcement::Enforce);
     matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
@@ -185,8 +190,7 @@ pub(super) fn decide(gate: &Gate, members: Vec<DoneMember>, node: &mut Node) -> 
             node.next_due = members.iter().filter_map(|member| member.node.next_due).min();
             // Without shadow mode, the vote would be held, and nobody would vote.
             if must_vote(gate, true) {
-                let (member, by) = (node.name.clone(), "mode = \"shadow\"".to_owned());
-                node.relaxed = vec![Relaxation { member, was: Status::Abstain, by }];
+                node.relaxed = vec![by_shadow(&node.name, Status::Abstain)];
             }
         }
         Some(Ruling { status, escalated, reason, vote }) => {
@@ -227,14 +231,9 @@ fn relaxations(gate: &Gate, members: &[DoneMember], status: Status, shadows: boo
             && matches!(node.outcome, Outcome::Skipped | Outcome::NotApplicable);
         let one_decides = matches!((&gate.rule, status), (GateRule::All, Status::Fail) | (GateRule::Any, Status::Pass));
         match node.outcome.status() {
-            Some(was) if counts.is_none() && matter => {
-                vec![Relaxation { member: node.name.clone(), was, by: "mode = \"shadow\"".to_owned() }]
-            }
+            Some(was) if counts.is_none() && matter => vec![by_shadow(&node.name, was)],
             // It would be a voter that is missing.
-            None if is_missing_shadow && matter => {
-                let (member, by) = (node.name.clone(), "mode = \"shadow\"".to_owned());
-                vec![Relaxation { member, was: Status::NotApplicable, by }]
-            }
+            None if is_missing_shadow && matter => vec![by_shadow(&node.name, Status::NotApplicable)],
             _ if one_decides && counts != Some(status) => Vec::new(),
             _ => node.relaxed.iter().chain(&member.waved).cloned().collect(),
         }

@@ -56,12 +56,17 @@ impl Listings {
         self.store.is_some()
     }
 
+    /// Returns the stored stamp and the entries of a folder.
+    fn stored(&self, path: &[u8]) -> Option<(&[u8], &[u8])> {
+        let found = self.records.binary_search_by(|record| self.kept[record.path.clone()].cmp(path)).ok()?;
+        let Record { stamp, entries, .. } = &self.records[found];
+        Some((&self.kept[*stamp..stamp + MARK_BYTES], &self.kept[entries.clone()]))
+    }
+
     /// Returns the entries of a folder that still has this stamp.
     pub(super) fn get(&self, path: &[u8], stamp: &FileStamp) -> Option<impl Iterator<Item = (&[u8], FileType)>> {
-        let found = self.records.binary_search_by(|record| self.kept[record.path.clone()].cmp(path)).ok()?;
-        let Record { stamp: at, entries, .. } = &self.records[found];
-        let is_same = self.kept[*at..].first_chunk() == Some(&stamp.to_bytes());
-        is_same.then(|| Entries(&self.kept[entries.clone()]))
+        let (before, entries) = self.stored(path)?;
+        (before == stamp.to_bytes()).then_some(Entries(entries))
     }
 
     /// Returns whether a folder with this stamp is worth storing: a later run can rely on the stamp.
@@ -70,15 +75,10 @@ impl Listings {
     }
 
     /// Stores the learned folders, and those of before that are still known. A failure only costs time, so it is not reported.
-    pub(super) fn keep<'p>(self, learned: &[LearnedFolder], known: impl Iterator<Item = &'p [u8]>) {
-        let Some((store, key, _)) = self.store.filter(|_| !learned.is_empty()) else { return };
+    pub(super) fn keep<'p>(&self, learned: &[LearnedFolder], known: impl Iterator<Item = &'p [u8]>) {
+        let Some((store, key, _)) = self.store.as_ref().filter(|_| !learned.is_empty()) else { return };
         let learned: BTreeMap<&[u8], &LearnedFolder> =
             learned.iter().map(|folder| (folder.path.as_slice(), folder)).collect();
-        let before = |path: &[u8]| {
-            let found = self.records.binary_search_by(|record| self.kept[record.path.clone()].cmp(path)).ok()?;
-            let Record { stamp, entries, .. } = &self.records[found];
-            Some((&self.kept[*stamp..stamp + MARK_BYTES], &self.kept[entries.clone()]))
-        };
         let mut folders: Vec<&[u8]> = known.collect();
         folders.sort_unstable();
         let mut bytes = Vec::with_capacity(self.kept.len());
@@ -90,7 +90,7 @@ impl Listings {
                     stamp = folder.stamp.to_bytes();
                     (&stamp[..], folder.entries.0.as_slice())
                 }
-                None => match before(path) {
+                None => match self.stored(path) {
                     Some(before) => before,
                     None => continue,
                 },
@@ -102,7 +102,7 @@ impl Listings {
             bytes.extend_from_slice(&size.to_le_bytes());
             bytes.extend_from_slice(entries);
         }
-        let _ = store.put(CacheKind::Stats, &key, &bytes);
+        let _ = store.put(CacheKind::Stats, key, &bytes);
     }
 }
 

@@ -46,10 +46,11 @@ pub(super) struct StatCache<'p> {
 impl<'p> StatCache<'p> {
     /// Loads the ids for the working tree `root`; empty without a store.
     pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: ObjectFormat) -> Self {
-        let store = store.zip(timed_device(root)).map(|(store, device)| {
+        let store = store.and_then(|store| {
+            let device = timed_device(root)?;
             let mut key = blake3::Hasher::new();
             key.update(&[format.length() as u8]).update(root.as_os_str().as_encoded_bytes());
-            (Arc::clone(store), key.finalize(), device)
+            Some((Arc::clone(store), key.finalize(), device))
         });
         let kept = store.as_ref().and_then(|(store, key, _)| store.get(CacheKind::Stats, key)).unwrap_or_default();
         Self { store, kept, at: 0, used: Vec::new(), learned: Vec::new() }

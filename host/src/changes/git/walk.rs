@@ -141,6 +141,8 @@ pub(super) fn list(
     if folders.first().is_none_or(|first| first.path != start) {
         folders.insert(0, KnownFolder { path: start, files: Vec::new() });
     }
+    // A walk of a part would drop what is stored about the rest.
+    let store = store.filter(|_| start.is_empty());
     let walk = TreeWalk { work, known, listings: Listings::open(store, root, folders.len()) };
     let mut listing = walk.list_all(&folders)?;
     let learned = std::mem::take(&mut listing.learned);

@@ -62,8 +62,8 @@ pub(super) fn anchor(folder: &Path) -> Option<Head> {
 
 /// Stores the last entry. A failure is not reported, because the ledger itself is complete.
 pub(super) fn set_anchor(folder: &Path, head: Head) {
-    // In place, because a new file takes longer than all other writes of a run. Written twice, so that a reader can tell that it
-    // has read half of it. Numbers only grow, so nothing of the old text is left.
+    // In place, because creating and renaming a file takes longer. Written twice, so that a reader can tell whether it has read
+    // half of it. Only the first two lines count, so what is left of a longer text does not matter.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::open(folder.join(ANCHOR), flags, Mode::RUSR | Mode::WUSR) {
         let _ = fs::File::from(file).write_all(format!("{head}\n{head}\n").as_bytes());
