@@ -31,6 +31,7 @@ const PIPELINE: &[&str] = &[
     "gate",
     "feedback",
     "workspace",
+    "writer",
     "input",
     "transcript",
     "taskplan",

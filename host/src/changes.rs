@@ -159,6 +159,14 @@ pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>,
     repository(&real, environment)
 }
 
+/// Returns the folders in the repository at `root` that its configuration names for git hooks, relative to the root.
+pub(crate) fn hooks_folders(root: &Path, environment: &Environment) -> Result<Vec<String>, ChangesError> {
+    match git::Repository::find(root, environment)? {
+        Some(repository) => repository.hooks_folders(),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// Returns the base commit of a selection, if `folder` is in a repository that has one. If the selection compares nothing,
 /// the last commit.
 pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> Result<Option<String>, ChangesError> {

@@ -5,15 +5,23 @@
 //! that stops at the first, so several rounds are tried.
 
 mod edits;
+mod scope;
+
+pub use scope::OutOfScope;
 
 use crate::changes::{self, Selection};
 use crate::error::Error;
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
 use crate::session::{Host, LedgerUse, Pinned, Recording, Request};
-use crate::verdict::{Edit, Finding};
+use crate::text::clean_line;
+use crate::verdict::{Edit, Finding, Fix};
+use crate::workspace::Workspace;
+use crate::writer::{self, Beneath, Expected, WriteError};
+use scope::FixScope;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The most rounds.
@@ -47,23 +55,28 @@ pub struct Proposal {
     pub after: Option<Record>,
     /// How many findings have a fix.
     pub offered: usize,
+    /// The files for which a fix was offered that it may not change.
+    pub refused: BTreeMap<String, OutOfScope>,
 }
 
 impl Proposal {
-    /// Writes the fixed files. If one file has changed since, nothing is written.
+    /// Writes the fixed files, all or none: if one has changed since, or cannot be written, the others stay as they are.
     pub fn write(&self) -> Result<(), Error> {
-        let changed =
-            |file: &&FileFix| fs::read(self.root.join(&file.path)).ok().as_deref() != Some(file.before.as_bytes());
-        if let Some(file) = self.files.iter().find(changed) {
-            return Err(Error::host(format_args!("`{}` changed while fixes were tried", file.path)));
+        let cannot = |path: &str, error: WriteError| {
+            let path = clean_line(path, 200);
+            match error {
+                WriteError::Changed => Error::host(format_args!("`{path}` changed while fixes were tried")),
+                error => Error::host(format_args!("cannot write `{path}`")).because(error),
+            }
+        };
+        let work = Beneath::open(&self.root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
+        let mut staged = Vec::new();
+        for FileFix { path, before, after } in &self.files {
+            let expected = Expected::Content(before.as_bytes());
+            let file = work.stage(path, expected, after.as_bytes(), writer::PLAIN);
+            staged.push(file.map_err(|error| cannot(path, error))?);
         }
-        for file in &self.files {
-            let path = self.root.join(&file.path);
-            let cannot = |error| Error::host(format_args!("cannot write `{}`", file.path)).because(error);
-            // In place, so that its mode and hard links stay.
-            fs::write(&path, &file.after).map_err(cannot)?;
-        }
-        Ok(())
+        writer::commit(staged).map_err(|error| cannot("the fixed files", error))
     }
 }
 
@@ -72,12 +85,20 @@ pub fn offers(record: &Record) -> bool {
     offered(&record.gate).next().is_some()
 }
 
+/// Returns the fixes of a record that do not ask for settings of an agent, an editor or git, each with its check and finding.
+pub fn harmless(record: &Record) -> impl Iterator<Item = (&Node, &Finding, &Fix)> {
+    let fixes = offered(&record.gate).filter(|offer| !scope::is_settings(offer.path));
+    fixes.filter_map(|offer| Some((offer.check, offer.finding, offer.finding.fix.as_ref()?)))
+}
+
 /// Finds the fixes that help. `pinned` is the gate, and `before` its record of the work as it is.
 pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) -> Result<Proposal, Error> {
     let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
     let root = work.workspace.root().to_owned();
+    let scope = FixScope::new(pinned, &root, &work.changes, &request.environment)?;
+    let offered_fixes = offered(&before.gate).count();
     let mut proposal =
-        Proposal { root, files: Vec::new(), offered: offered(&before.gate).count(), before, after: None };
+        Proposal { root, files: Vec::new(), offered: offered_fixes, before, after: None, refused: BTreeMap::new() };
     if proposal.offered == 0 {
         return Ok(proposal);
     }
@@ -100,20 +121,24 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     if trial.selection == Selection::Changed {
         trial.selection = Selection::Base(base);
     }
-    let trial = FixTrial { host, request: trial, root: copy.root().to_owned() };
+    let cannot = |error: io::Error| Error::host("cannot open the copy of the workspace").because(error);
+    let files = Beneath::open(copy.root()).map_err(cannot)?;
+    let work = Workspace::open(copy.root()).map_err(cannot)?;
+    let trial = FixTrial { host, request: trial, work, files, scope, refused: RefCell::default() };
     let start = trial.judge()?;
-    let paths: BTreeSet<String> = offered(&start.gate).map(|(path, _)| path.to_owned()).collect();
+    let paths: BTreeSet<String> = offered(&start.gate).map(|offer| offer.path.to_owned()).collect();
     let kept = match trial.repair(&start, &paths)? {
         Some(kept) => Some(kept),
         None => trial.one_by_one(&start, &paths)?,
     };
     if let Some((after, originals)) = kept {
         for (path, before) in originals {
-            let after = fs::read_to_string(trial.root.join(&path)).map_err(unreadable(&path))?;
+            let after = trial.text(&path).ok_or_else(|| Error::host(format_args!("cannot read the fixed `{path}`")))?;
             proposal.files.push(FileFix { path, before, after });
         }
         proposal.after = Some(after);
     }
+    proposal.refused = trial.refused.into_inner();
     Ok(proposal)
 }
 
@@ -121,10 +146,15 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
 type Originals = BTreeMap<String, String>;
 
 /// A copy of the workspace in which fixes are tried.
-struct FixTrial<'h> {
-    host: &'h Host,
+struct FixTrial<'t> {
+    host: &'t Host,
     request: Request,
-    root: PathBuf,
+    /// The copy.
+    work: Workspace,
+    /// Writes into the copy.
+    files: Beneath,
+    scope: FixScope<'t>,
+    refused: RefCell<BTreeMap<String, OutOfScope>>,
 }
 
 impl FixTrial<'_> {
@@ -141,15 +171,23 @@ impl FixTrial<'_> {
         let mut now = start.clone();
         for _ in 0..MAX_ROUNDS {
             let mut edits: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
-            for (path, finding) in offered(&now.gate).filter(|(path, _)| paths.contains(*path)) {
-                edits.entry(path).or_default().extend(finding.fix.iter().flat_map(|fix| &fix.edits));
+            let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+            for offer in offered(&now.gate).filter(|offer| paths.contains(offer.path)) {
+                if !texts.contains_key(offer.path) {
+                    let Some(text) = self.text(offer.path) else { continue };
+                    texts.insert(offer.path, text);
+                }
+                if let Some(why) = self.scope.refuses(offer.check, offer.path, &texts[offer.path]) {
+                    self.refused.borrow_mut().insert(offer.path.to_owned(), why);
+                    continue;
+                }
+                edits.entry(offer.path).or_default().extend(offer.finding.fix.iter().flat_map(|fix| &fix.edits));
             }
             let mut changed = false;
             for (path, edits) in edits {
-                let file = self.root.join(path);
-                let Some(text) = small_text(&file) else { continue };
+                let Some(text) = texts.remove(path) else { continue };
                 let Some(fixed) = edits::apply(&text, &edits) else { continue };
-                fs::write(&file, fixed).map_err(unreadable(path))?;
+                self.put(path, &text, &fixed)?;
                 originals.entry(path.to_owned()).or_insert(text);
                 changed = true;
             }
@@ -162,9 +200,23 @@ impl FixTrial<'_> {
             return Ok(Some((now, originals)));
         }
         for (path, text) in originals {
-            fs::write(self.root.join(&path), text).map_err(unreadable(&path))?;
+            let fixed = self.text(&path).unwrap_or_default();
+            self.put(&path, &fixed, &text)?;
         }
         Ok(None)
+    }
+
+    /// Returns the text of a file that can be fixed: a regular text file that is not too large.
+    fn text(&self, path: &str) -> Option<String> {
+        String::from_utf8(self.work.read(path, MAX_BYTES).ok()?).ok()
+    }
+
+    /// Replaces a file of the copy.
+    fn put(&self, path: &str, before: &str, after: &str) -> Result<(), Error> {
+        let written =
+            self.files.replace(path, Expected::Content(before.as_bytes()), after.as_bytes(), writer::PLAIN);
+        let what = format_args!("cannot fix the copy of `{}`", clean_line(path, 200)).to_string();
+        written.map_err(|error| Error::host(what).because(error))
     }
 
     /// Fixes one file after the other, and keeps the fixes that help.
@@ -182,31 +234,31 @@ impl FixTrial<'_> {
     }
 }
 
-fn unreadable(path: &str) -> impl FnOnce(std::io::Error) -> Error {
-    let what = format!("cannot fix the copy of `{path}`");
-    move |error| Error::host(what).because(error)
+/// A fix that a check offers for a file.
+struct Offer<'r> {
+    check: &'r Node,
+    path: &'r str,
+    finding: &'r Finding,
 }
 
-/// Returns the text of a file that can be fixed: a regular text file that is not too large.
-fn small_text(file: &Path) -> Option<String> {
-    let about = file.symlink_metadata().ok()?;
-    let small = about.is_file() && about.len() <= MAX_BYTES;
-    fs::read_to_string(file).ok().filter(|_| small)
-}
-
-/// Returns the findings with a fix, of checks that count, with their files.
-fn offered(gate: &Node) -> impl Iterator<Item = (&str, &Finding)> {
-    findings(gate).filter(|finding| finding.fix.as_ref().is_some_and(|fix| !fix.edits.is_empty())).filter_map(
-        |finding| {
+/// Returns the fixes of checks that count.
+fn offered(gate: &Node) -> impl Iterator<Item = Offer<'_>> {
+    checks(gate).flat_map(|check| {
+        let findings = check.verdict.iter().flat_map(|verdict| &verdict.findings);
+        findings.filter_map(move |finding| {
             let path = finding.place.as_ref()?.path.as_str();
-            crate::workspace::is_inside(path).then_some((path, finding))
-        },
-    )
+            let has_edits = finding.fix.as_ref().is_some_and(|fix| !fix.edits.is_empty());
+            (has_edits && crate::workspace::is_inside(path)).then_some(Offer { check, path, finding })
+        })
+    })
+}
+
+fn checks(gate: &Node) -> impl Iterator<Item = &Node> {
+    gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow)
 }
 
 fn findings(gate: &Node) -> impl Iterator<Item = &Finding> {
-    let checks = gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow);
-    checks.flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings))
+    checks(gate).flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings))
 }
 
 /// Returns whether a finding is gone, none is new, and no check has a worse result.
@@ -220,8 +272,7 @@ fn is_better(before: &Node, after: &Node) -> bool {
         _ => 0,
     };
     let ranks = |gate: &Node| {
-        let checks = gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow);
-        checks.map(|node| (node.name.clone(), rank(node))).collect::<BTreeMap<_, _>>()
+        checks(gate).map(|node| (node.name.clone(), rank(node))).collect::<BTreeMap<_, _>>()
     };
     let (was, is) = (ranks(before), ranks(after));
     // A check that was not reached before says nothing about the fix.

@@ -19,6 +19,7 @@ pub use trust::{Trust, trust_of, trusted_line};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::hook::AgentHost;
+use crate::writer::{self, Expected, WriteError};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -166,17 +167,13 @@ fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, 
     if before == Some(after) {
         return Ok(InstallStep::Kept(path.to_owned()));
     }
-    let failed = |error: std::io::Error| Error::input(format_args!("cannot write `{}`", path.display())).because(error);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(failed)?;
-    // Symlinks are followed, as the host does.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut file = tempfile::NamedTempFile::new_in(real.parent().unwrap_or(folder)).map_err(failed)?;
-    std::io::Write::write_all(&mut file, after.as_bytes()).map_err(failed)?;
-    let mode = fs::metadata(&real).map(|metadata| metadata.permissions());
-    let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    file.as_file().set_permissions(mode).map_err(failed)?;
-    file.persist(&real).map_err(|error| failed(error.error))?;
+    let expected = before.map_or(Expected::Absent, |text| Expected::Content(text.as_bytes()));
+    let after = writer::with_line_endings_of(before.unwrap_or_default(), after);
+    writer::create_folders_above(path)
+        .map_err(WriteError::from)
+        // Symlinks are followed, as the host does.
+        .and_then(|_| writer::replace(path, expected, after.as_bytes(), writer::PLAIN))
+        .map_err(|error| Error::input(format_args!("cannot write `{}`", path.display())).because(error))?;
     Ok(InstallStep::Written(path.to_owned()))
 }
 

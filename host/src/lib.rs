@@ -71,6 +71,8 @@ mod feedback;
 
 // The files and the submission that are checked.
 pub mod workspace;
+#[doc(hidden)]
+pub mod writer;
 pub mod input;
 mod transcript;
 pub mod taskplan;

@@ -2,7 +2,7 @@
 //!
 //! Dropped values do both by themselves. A program that exits at once drops none.
 
-use crate::{commands, temporary};
+use crate::{commands, temporary, writer};
 use parking_lot::Mutex;
 use std::fmt;
 use std::time::Duration;
@@ -19,6 +19,7 @@ pub fn clean_up(patience: Duration) {
     let last_words = std::mem::take(&mut *LAST_WORDS.lock());
     last_words.into_iter().for_each(|(_, say)| say());
     temporary::remove_all();
+    writer::remove_all();
 }
 
 /// Removes the function when it is dropped.

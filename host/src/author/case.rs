@@ -13,6 +13,7 @@ use crate::input;
 use crate::plan::Shape;
 use crate::runtime::FileInput;
 use crate::submission::Submission;
+use crate::writer::{self, Expected};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
@@ -129,7 +130,7 @@ impl Case {
     /// Writes the found verdict as the expected one.
     pub fn bless(&self, found: &Value) -> Result<(), Mistake> {
         let path = self.folder.join("expected.json");
-        fs::write(&path, format!("{found:#}\n"))
+        writer::replace(&path, Expected::Any, format!("{found:#}\n").as_bytes(), writer::PLAIN)
             .map_err(|error| Mistake::new(format!("cannot write `{}`: {error}", path.display())))
     }
 }

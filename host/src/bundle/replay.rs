@@ -7,13 +7,15 @@ use crate::error::Error;
 use crate::record::Record;
 use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, TouchedPath, Unread, WorkState};
 use crate::submission::Submission;
+use crate::writer::Beneath;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -88,17 +90,19 @@ pub async fn replay(host: &Host, bundle: &Bundle, environment: &Environment) -> 
 fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Environment) -> Result<Request, Error> {
     let failed = |error: io::Error| Error::host("cannot put the bundle into a temporary folder").because(error);
     let (work, policy) = (root.join("work"), root.join("policy"));
-    fs::create_dir(&work).map_err(failed)?;
+    let open = |folder: &Path| fs::create_dir(folder).and_then(|()| Beneath::open(folder)).map_err(failed);
+    let files = open(&work)?;
     for (path, file) in &bundle.work {
-        put(&work, path, file)?;
+        put(&files, path, file)?;
     }
     let said: Submission = submission(&bundle.given.submission)?;
     let mut request = Request::new(&work, environment.clone());
     request.policy = if bundle.policy.is_empty() {
         Policy::Nearest
     } else {
+        let files = open(&policy)?;
         for (path, content) in &bundle.policy {
-            put(&policy, path, &BundledFile { kind: "file".to_owned(), content: content.clone() })?;
+            put(&files, path, &BundledFile { kind: "file".to_owned(), content: content.clone() })?;
         }
         Policy::File(policy.join(crate::session::POLICY_FILE))
     };
@@ -146,32 +150,20 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
 }
 
 /// Writes a file of a bundle below a folder. A path that leaves the folder is refused.
-fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
+fn put(folder: &Beneath, path: &str, file: &BundledFile) -> Result<(), Error> {
     let bad = || {
         Error::input(format_args!(
             "the bundle contains `{}`, which is not a path inside its folder",
             crate::text::clean_line(path, 200)
         ))
     };
-    if !crate::workspace::is_inside(path) {
-        return Err(bad());
-    }
     let bytes = STANDARD.decode(&file.content).map_err(|_| bad())?;
-    let target = folder.join(path);
-    let write = || -> io::Result<()> {
-        fs::create_dir_all(target.parent().unwrap_or(folder))?;
-        // A symlink of the bundle could lead elsewhere.
-        if target.parent().is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real != *parent)) {
-            return Err(io::Error::other("a parent folder is a symlink"));
-        }
-        let mode = match file.kind.as_str() {
-            "link" => return symlink(std::ffi::OsStr::new(&*String::from_utf8_lossy(&bytes)), &target),
-            "program" => 0o755,
-            _ => 0o644,
-        };
-        fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&target)?.write_all(&bytes)
+    let written = match file.kind.as_str() {
+        "link" => folder.link(path, OsStr::from_bytes(&bytes)),
+        "program" => folder.put(path, &bytes, 0o755),
+        _ => folder.put(path, &bytes, 0o644),
     };
-    write().map_err(|error| bad().because(error))
+    written.map_err(|error| bad().because(error))
 }
 
 /// Returns a record without the fields that differ between runs.

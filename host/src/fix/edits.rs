@@ -1,6 +1,7 @@
 //! Applying edits to a text. Pure.
 
 use crate::verdict::Edit;
+use crate::writer::with_line_endings_of;
 
 /// Applies edits to a text. Of two that overlap, the first is used. Returns `None` if no edit fits the text.
 pub(super) fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
@@ -21,7 +22,8 @@ pub(super) fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
     let placed = |edit: &&Edit| {
         let from = offset(edit.start_line, edit.start_column)?;
         let to = offset(edit.end_line, edit.end_column)?;
-        (from <= to).then(|| (from, to, edit.replacement.clone()))
+        // Verifiers write LF, whatever the file has.
+        (from <= to).then(|| (from, to, with_line_endings_of(text, &edit.replacement)))
     };
     let mut placed: Vec<(usize, usize, String)> = edits.iter().filter_map(placed).collect();
     placed.sort();
@@ -66,6 +68,9 @@ mod tests {
             ("ab", vec![edit((1, 1), (1, 2), "x"), edit((1, 2), (1, 3), "y")], Some("xy")),
             ("abc", vec![edit((1, 1), (1, 3), "x"), edit((1, 2), (1, 4), "y")], Some("xc")),
             ("ab", vec![edit((1, 1), (1, 2), "x"), edit((1, 1), (1, 2), "x")], Some("xb")),
+            ("a\r\nb\r\n", vec![edit((1, 1), (1, 2), "x\ny")], Some("x\r\ny\r\nb\r\n")),
+            ("a\r\nb\n", vec![edit((2, 1), (2, 2), "x\ny")], Some("a\r\nx\ny\n")),
+            ("a \r\nb\r\n", vec![edit((1, 2), (2, 1), "\n")], Some("a\r\nb\r\n")),
             ("a", vec![edit((1, 1), (1, 2), "a")], None),
             ("a", vec![edit((9, 1), (9, 2), "x")], None),
             ("a", vec![edit((1, 9), (1, 9), "x")], None),

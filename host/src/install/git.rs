@@ -6,7 +6,7 @@
 use super::{InstallStep, quoted, store};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::search_path;
+use crate::{search_path, writer};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -76,18 +76,20 @@ pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Re
     for name in HOOKS {
         let path = folder.join(name);
         let before = fs::read(&path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        if before.as_deref().is_some_and(|text| !is_ours(text)) {
+        let ours = script(name, gate);
+        if before.as_deref().is_none_or(is_ours) {
+            changes.push(store(&path, before.as_deref(), &ours)?);
+        } else {
             let kept = folder.join(format!("{name}{BEFORE}"));
             if kept.exists() {
                 let message = format!("both `{}` and `{}` are hooks", kept.display(), path.display());
                 return Err(Error::input(message).hint("remove the one that you do not use".to_owned()));
             }
-            fs::rename(&path, &kept)
-                .map_err(|error| Error::input(format_args!("cannot rename `{}`", path.display())).because(error))?;
+            writer::displace(&path, &kept, ours.as_bytes())
+                .map_err(|error| Error::input(format_args!("cannot write `{}`", path.display())).because(error))?;
             changes.push(InstallStep::Note(format!("the existing hook `{name}` still runs first")));
+            changes.push(InstallStep::Written(path.clone()));
         }
-        let before = before.filter(|text| is_ours(text));
-        changes.push(store(&path, before.as_deref(), &script(name, gate))?);
         let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
         executable.map_err(|error| {
             Error::input(format_args!("cannot make `{}` executable", path.display())).because(error)

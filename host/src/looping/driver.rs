@@ -15,7 +15,7 @@ use crate::ledger::Project;
 use crate::plan::Shape;
 use crate::record::{Record, TaskRecord};
 use crate::retry::PastAttempt;
-use crate::session::{self, Host, LedgerUse, Pinned, Request, WorkState, run_id};
+use crate::session::{self, Host, LedgerUse, Pinned, ProgressFile, Request, WorkState, run_id};
 use crate::shutdown;
 use crate::text;
 use crate::verdict::Class;
@@ -175,7 +175,7 @@ impl<'a> Driver<'a> {
 
     /// Returns the files that the loop writes itself, relative to the root of the work.
     pub(super) fn own_files(&self) -> BTreeSet<String> {
-        let progress = self.progress_file();
+        let progress = self.progress_file().map(|file| file.path());
         let own = progress.iter().chain(&self.wanted.insert_fix_tasks);
         let root = self.request.folder.canonicalize().ok();
         let root = root.and_then(|folder| changes::repository(&folder, &self.request.environment).ok().flatten());
@@ -189,10 +189,10 @@ impl<'a> Driver<'a> {
     }
 
     /// Returns the file to which reviews are appended.
-    pub(super) fn progress_file(&self) -> Option<PathBuf> {
-        let file = self.pinned.config().progress.as_ref()?;
+    pub(super) fn progress_file(&self) -> Option<ProgressFile> {
+        let name = self.pinned.config().progress.clone()?;
         let folder = self.pinned.configuration().and_then(|path| path.parent().map(Path::to_owned));
-        Some(folder.unwrap_or_else(|| self.request.folder.clone()).join(file))
+        Some(ProgressFile { folder: folder.unwrap_or_else(|| self.request.folder.clone()), name })
     }
 
     /// Records that the loop begins or continues.

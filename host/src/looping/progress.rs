@@ -3,16 +3,16 @@
 use super::review;
 use crate::error::Error;
 use crate::record::Record;
+use crate::session::ProgressFile;
 use crate::text::clean_line;
 use crate::verdict::Level;
-use std::path::Path;
 
 const SUGGESTIONS: &str = "## Review Suggestions";
 /// The most findings of a review that are listed.
 const MAX_FINDINGS: usize = 3;
 
 /// Appends the results of the reviews of an attempt. `action` says what follows.
-pub(super) fn review(path: &Path, task: &str, iteration: u32, record: &Record, action: &str) -> Result<(), Error> {
+pub(super) fn review(file: &ProgressFile, task: &str, iteration: u32, record: &Record, action: &str) -> Result<(), Error> {
     let reviews = review::reviews(record);
     let mut text = String::new();
     if reviews.is_empty() {
@@ -32,20 +32,20 @@ pub(super) fn review(path: &Path, task: &str, iteration: u32, record: &Record, a
             "\n### Review: execution (Task {task}, Iteration {iteration})\n- Status: {status}\n- Findings: {findings}\n- Action: {action}\n"
         );
     }
-    append(path, &text)
+    append(file, &text)
 }
 
 /// Appends suggestions, under their heading.
-pub(super) fn suggestions(path: &Path, suggestions: &[String]) -> Result<(), Error> {
+pub(super) fn suggestions(file: &ProgressFile, suggestions: &[String]) -> Result<(), Error> {
     if suggestions.is_empty() {
         return Ok(());
     }
     let lines: String = suggestions.iter().map(|suggestion| format!("- {suggestion}\n")).collect();
-    append(path, &format!("\n{SUGGESTIONS}\n\n{lines}"))
+    append(file, &format!("\n{SUGGESTIONS}\n\n{lines}"))
 }
 
-fn append(path: &Path, text: &str) -> Result<(), Error> {
-    crate::session::append_progress(path, text).map_err(|error| {
-        Error::host(format_args!("cannot write the progress file `{}`", path.display())).because(error)
+fn append(file: &ProgressFile, text: &str) -> Result<(), Error> {
+    file.append(text).map_err(|error| {
+        Error::host(format_args!("cannot write the progress file `{}`", file.path().display())).because(error)
     })
 }

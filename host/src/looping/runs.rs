@@ -7,8 +7,10 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Observer;
 use crate::session::{self, Host, LedgerUse, Request};
+use crate::text;
+use crate::workspace::Workspace;
+use crate::writer::{Beneath, WriteError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 /// The most runs.
@@ -113,21 +115,16 @@ fn take_over(copy: &Path, work: &Path, base: &str, environment: &Environment) ->
             found.changes.iter().flat_map(|change| [Some(change.path.clone()), change.old_path.clone()]).flatten(),
         );
     }
-    for path in paths {
-        let (from, to) = (copy.join(&path), work.join(&path));
-        let cannot = |error| Error::host(format_args!("cannot copy `{path}` into the work")).because(error);
-        if to.symlink_metadata().is_ok_and(|about| !about.is_dir()) {
-            fs::remove_file(&to).map_err(cannot)?;
-        }
-        let Ok(about) = from.symlink_metadata() else { continue };
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(cannot)?;
-        }
-        if about.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(&from).map_err(cannot)?, &to).map_err(cannot)?;
-        } else if about.is_file() {
-            fs::copy(&from, &to).map_err(cannot)?;
-        }
+    let cannot = |path: &str, error: WriteError| {
+        Error::host(format_args!("cannot copy `{}` into the work", text::clean_line(path, 200))).because(error)
+    };
+    let opened = |error: std::io::Error| Error::host("cannot open the work").because(error);
+    let (from, to) = (Workspace::open(copy).map_err(opened)?, Beneath::open(work).map_err(opened)?);
+    // First all that goes, so that a file may take the place of a folder and the other way round.
+    paths.iter().try_for_each(|path| to.remove(path).map_err(|error| cannot(path, error)))?;
+    for path in &paths {
+        let target = to.copy(&from, path).map_err(|error| cannot(path, error))?;
+        target.map_or(Ok(()), |target| to.link(path, &target)).map_err(|error| cannot(path, error))?;
     }
     Ok(())
 }

@@ -7,9 +7,10 @@ use crate::error::Error;
 use crate::taskplan;
 use crate::text;
 use crate::verdict::Status;
+use crate::workspace::Workspace;
+use crate::writer::{self, Beneath, Expected, WriteError};
 use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 impl Driver<'_> {
     /// Returns tasks that fix the findings of a reviewer. Also inserts them into the plan that the caller names.
@@ -20,31 +21,51 @@ impl Driver<'_> {
         let Some(file) = self.wanted.insert_fix_tasks.as_ref().map(|file| self.request.folder.join(file)) else {
             return Ok(review::fix_tasks(Some(task), judged, earlier.saturating_add(1)));
         };
-        let cannot = |error| Error::host(format_args!("cannot insert tasks into `{}`", file.display())).because(error);
-        let plan = fs::read_to_string(&file).map_err(cannot)?;
+        let cannot =
+            |error: WriteError| Error::host(format_args!("cannot insert tasks into `{}`", file.display())).because(error);
+        let plan = fs::read_to_string(&file).map_err(|error| cannot(error.into()))?;
         let first = taskplan::fix_tasks(&plan, &task.id).max(earlier).saturating_add(1);
         let tasks = review::fix_tasks(Some(task), judged, first);
         if tasks.is_empty() {
             return Ok(tasks);
         }
-        let Some(plan) = taskplan::insert(&plan, &task.id, &tasks.concat()) else {
+        let Some(with_tasks) = taskplan::insert(&plan, &task.id, &tasks.concat()) else {
             let id = text::clean_line(&task.id, 60);
             return Err(Error::usage(format_args!("`{}` has no Markdown block of the task `{id}`", file.display())));
         };
-        // As a whole or not at all.
-        let folder = file.parent().unwrap_or(Path::new("."));
-        let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
-        temporary.write_all(plan.as_bytes()).map_err(cannot)?;
-        if let Ok(about) = fs::metadata(&file) {
-            fs::set_permissions(temporary.path(), about.permissions()).map_err(cannot)?;
-        }
-        temporary.persist(&file).map_err(|error| cannot(error.error))?;
+        self.write_tasks(&file, &plan, &with_tasks).map_err(cannot)?;
         Ok(tasks)
+    }
+
+    /// Replaces the list of tasks. In the work, which the executor writes, a symlink leads to no file outside it.
+    fn write_tasks(&self, file: &Path, before: &str, after: &str) -> Result<(), WriteError> {
+        let (expected, after) = (Expected::Content(before.as_bytes()), writer::with_line_endings_of(before, after));
+        match self.inside_work(file) {
+            Some((root, path)) => {
+                let path = Workspace::open(&root)?.follow(&path)?;
+                Beneath::open(&root)?.replace(&path, expected, after.as_bytes(), writer::PLAIN)
+            }
+            None => writer::replace(file, expected, after.as_bytes(), writer::PLAIN),
+        }
+    }
+
+    /// Returns the root of the work, and a path relative to it, for a path that is inside by its name or behind its symlinks.
+    fn inside_work(&self, file: &Path) -> Option<(PathBuf, String)> {
+        let work = self.request.work_folder().ok()?;
+        let named = file.strip_prefix(&self.request.folder).map_or_else(|_| file.to_owned(), |inside| work.folder.join(inside));
+        let named: PathBuf = named.components().filter(|part| *part != Component::CurDir).collect();
+        let real = || Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?));
+        let root = work.project();
+        let path = [Some(named), real()].into_iter().flatten().find_map(|path| {
+            let inside = path.strip_prefix(root).ok()?.to_str()?.to_owned();
+            (!inside.split('/').any(|part| part == "..")).then_some(inside)
+        });
+        Some((root.to_owned(), path?))
     }
 
     /// Appends the reviews of an attempt to the progress file, if one is configured.
     pub(super) fn append_progress(&self, done: &Done, ended: Option<&LoopEnd>) -> Result<(), Error> {
-        let (Some(file), Some(judged)) = (self.progress_file(), &done.record) else { return Ok(()) };
+        let (Some(file), Some(judged)) = (&self.progress_file(), &done.record) else { return Ok(()) };
         let task = self.request.submission.task.as_ref();
         let index = task.and_then(|task| task.index).map(|index| index.to_string());
         let task = index.or_else(|| task.map(|task| task.id.clone())).unwrap_or_else(|| "-".to_owned());
@@ -55,11 +76,11 @@ impl Driver<'_> {
             None if done.summary.fix_tasks.is_empty() => "sent back",
             None => "fix task added",
         };
-        progress::review(&file, &task, done.summary.review.max(1), judged, action)?;
+        progress::review(file, &task, done.summary.review.max(1), judged, action)?;
         match ended {
             Some(ended) if !done.suggestions.is_empty() || !ended.warnings.is_empty() => {
                 let told = if ended.warnings.is_empty() { &done.suggestions } else { &ended.warnings };
-                progress::suggestions(&file, told)
+                progress::suggestions(file, told)
             }
             _ => Ok(()),
         }

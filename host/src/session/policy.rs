@@ -1,7 +1,7 @@
 //! Finds the configuration of a request: a named file, the nearest gate.toml, verifiers that the caller named, or the
 //! default gate.
 
-use super::Request;
+use super::{ProgressFile, Request};
 use super::trusted::{self, Trusted};
 use crate::changes::{self, WorkFolder};
 use crate::config::{self, Config, Grant};
@@ -95,8 +95,8 @@ pub(super) struct FoundPolicy {
 
 impl FoundPolicy {
     /// Returns the file of `[progress]`, next to the gate.toml of the working tree.
-    pub(super) fn progress_file(&self) -> Option<PathBuf> {
-        Some(self.path.as_ref()?.parent()?.join(self.config.progress.as_ref()?))
+    pub(super) fn progress_file(&self) -> Option<ProgressFile> {
+        Some(ProgressFile { folder: self.path.as_ref()?.parent()?.to_owned(), name: self.config.progress.clone()? })
     }
 
     pub(super) fn record(&self) -> PolicyRecord {

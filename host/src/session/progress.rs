@@ -6,35 +6,38 @@ use crate::plan::Plan;
 use crate::record::Record;
 use crate::text::clean_line;
 use crate::verdict::{Level, Status};
+use crate::writer::{Beneath, WriteError};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The most findings in one log entry.
 const MOST: usize = 3;
 
-/// Appends what a run says about reviews, if it ran or skipped any.
-pub(super) fn append(file: &Path, plan: &Plan, record: &Record, reviews: u32) -> io::Result<()> {
-    append_text(file, &text(plan, record, reviews))
+/// The file of `[progress]`, relative to the folder of gate.toml.
+#[derive(Clone, Debug)]
+pub(crate) struct ProgressFile {
+    pub(crate) folder: PathBuf,
+    pub(crate) name: String,
 }
 
-/// Appends a text to a progress file.
-pub(crate) fn append_text(file: &Path, text: &str) -> io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
+impl ProgressFile {
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
     }
-    let mut options = std::fs::OpenOptions::new();
-    // The working tree belongs to the author of the change, so symlinks are not followed. A pipe without a reader must not
-    // block.
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-    let mut file = options.append(true).create(true).custom_flags(flags.cast_signed()).open(file)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+
+    /// Appends a text. The working tree belongs to the author of the change, so symlinks are not followed.
+    pub(crate) fn append(&self, text: &str) -> Result<(), WriteError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        Beneath::open(&self.folder)?.append(&self.name, text)
     }
-    // One write, so that two gates do not mix their lines.
-    file.write_all(text.as_bytes())
+}
+
+/// Appends what a run says about reviews, if it ran or skipped any.
+pub(super) fn append(file: &ProgressFile, plan: &Plan, record: &Record, reviews: u32) -> Result<(), WriteError> {
+    file.append(&text(plan, record, reviews))
 }
 
 /// Returns the log entry of a run. `reviews` is the number of this review of the task.

@@ -90,7 +90,7 @@ impl Request {
     }
 
     /// Returns the folder and its repository. All clones of the request share it, so it is found once per run.
-    pub(super) fn work_folder(&self) -> Result<WorkFolder, Error> {
+    pub(crate) fn work_folder(&self) -> Result<WorkFolder, Error> {
         let mut known = self.work_folder.lock();
         if let Some((_, found)) = known.as_ref().filter(|(folder, _)| *folder == self.folder) {
             return Ok(found.clone());

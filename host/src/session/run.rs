@@ -253,7 +253,7 @@ impl Session {
         if let Some(file) = found.progress_file().filter(|_| self.request.pinned.is_none())
             && let Err(error) = progress::append(&file, plan, &record, reviews)
         {
-            let message = format!("cannot append to the progress file `{}`: {error}", file.display());
+            let message = format!("cannot append to the progress file `{}`: {error}", file.path().display());
             emitter.emit(EventKind::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
         }
         emitter.run_ended(record.status);

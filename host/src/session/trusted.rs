@@ -206,7 +206,7 @@ fn folders_of(paths: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 /// Returns the files that a configuration names: texts of settings, documents for reviewers, and components.
-fn names(config: &Config) -> Vec<String> {
+pub(super) fn names(config: &Config) -> Vec<String> {
     let checks = || config.checks.values();
     let texts = checks().flat_map(|check| check.settings_files.values().cloned());
     let documents = checks().filter_map(|check| check.settings.get("documents")?.as_array());
@@ -239,7 +239,7 @@ pub(super) fn files(found: &FoundPolicy) -> Result<BTreeMap<String, Vec<u8>>, Er
 }
 
 /// Returns a path in a folder without `.` and `..`; `None` if it leaves the repository.
-fn normal(folder: &str, path: &str) -> Option<String> {
+pub(super) fn normal(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in Path::new(path).components() {
         match part {

@@ -68,6 +68,17 @@ impl Workspace {
         walk.links.into_iter().map(|link| link.path).chain(end).collect()
     }
 
+    /// Returns whether a path stays inside the workspace whatever is created at it later: what does not exist yet counts as a
+    /// folder without symlinks.
+    pub(crate) fn stays_inside(&self, path: &str) -> bool {
+        let Ok(mut walk) = LinkWalk::new(path) else { return false };
+        match self.walk(&mut walk) {
+            Ok(()) => true,
+            Err(WorkspaceError::NotFound) => walk.end().is_some(),
+            Err(_) => false,
+        }
+    }
+
     /// Walks a path part by part, and continues at the target of every symlink.
     fn walk(&self, walk: &mut LinkWalk) -> Result<(), WorkspaceError> {
         while let Some(part) = walk.ahead.pop() {
@@ -210,6 +221,8 @@ mod tests {
         ] {
             let found = work.follow(path).map_err(|error| error.to_string());
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{path}");
+            let dangles = matches!(path, "dangling" | "file-as-folder" | "missing");
+            assert_eq!(work.stays_inside(path), expected.is_ok() || dangles, "{path}");
         }
     }
 

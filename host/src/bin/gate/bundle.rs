@@ -8,10 +8,10 @@ use clap::Args;
 use gatehost::bundle::{self, Replayed};
 use gatehost::environment::Environment;
 use gatehost::text::clean_line;
+use gatehost::writer::{self, Expected};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The most bytes of a bundle that are read.
@@ -64,8 +64,9 @@ pub(crate) fn bundle(global: &Global, command: &BundleArgs) -> Result<Exit, Erro
         None => write(&mut BufWriter::new(io::stdout().lock()))?,
         Some(file) => {
             let path = global.directory.join(file);
-            let made = File::options().write(true).create_new(true).mode(0o600).open(path);
-            let written = made.and_then(|file| write(&mut BufWriter::new(file)));
+            let mut bytes = Vec::new();
+            write(&mut bytes)?;
+            let written = writer::replace(&path, Expected::Absent, &bytes, 0o600);
             written.with_context(|| format!("cannot write `{}`", file.display())).map_err(Error::mistake)?;
         }
     }

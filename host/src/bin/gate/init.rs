@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Needs, Selection};
 use gatehost::environment::Environment;
 use gatehost::import;
-use std::fs::File;
+use gatehost::writer::{self, Expected, WriteError};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -92,11 +92,11 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
 
 /// Writes the file, unless it exists.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
-    let mut file = File::create_new(path)
-        .with_context(|| format!("cannot write `{}`", path.display()))
-        .map_err(|error| Error::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned()))?;
-    file.write_all(text.as_bytes())
-        .map_err(|error| Error::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
+    let failed = |error: WriteError| anyhow!(error).context(format!("cannot write `{}`", path.display()));
+    writer::replace(path, Expected::Absent, text.as_bytes(), writer::PLAIN).map_err(|error| match error {
+        WriteError::Exists => Error::mistake(failed(error)).hint("`gate init --dry-run` prints what it would write".to_owned()),
+        other => Error::broken(failed(other)),
+    })
 }
 
 /// Converts the hooks of another tool to a gate.toml.

@@ -9,6 +9,7 @@ use clap::Args;
 use clap::ValueEnum;
 use gatehost::component::{self, Bindings, ContractSource};
 use gatehost::plan::Shape;
+use gatehost::writer::{self, Expected, WriteError};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -131,9 +132,9 @@ fn empty(folder: &Path) -> Result<(), Error> {
 }
 
 pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(path, content))
+    writer::create_folders_above(path)
+        .map_err(WriteError::from)
+        .and_then(|_| writer::replace(path, Expected::Any, content, writer::PLAIN))
         .with_context(|| format!("cannot write `{}`", path.display()))
         .map_err(Error::mistake)
 }

@@ -12,6 +12,7 @@ use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, histo
 use gatehost::record::Record;
 use gatehost::report::Format as ReportFormat;
 use gatehost::report::{self, Format, Page, PageRun, Style};
+use gatehost::writer;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -128,10 +129,9 @@ pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo],
     let root = root.as_path();
     for output in files {
         let path = global.directory.join(&output.path);
-        let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
-            report::write(&mut file, record, output.format, Style::default(), root)?;
-            file.flush()
-        });
+        let mut text = Vec::new();
+        report::write(&mut text, record, output.format, Style::default(), root)?;
+        let written = writer::output(&path, &text);
         let failed = || format!("cannot write the {} report to `{}`", output.format.as_str(), output.path.display());
         written.with_context(failed).map_err(Error::mistake)?;
     }
@@ -165,7 +165,9 @@ pub(crate) fn instead(global: &Global, files: &[OutputTo], why: &Error) -> Resul
         let path = global.directory.join(&output.path);
         match output.format {
             Format::Json => {
-                let written = File::create(&path).and_then(|mut file| report::mistake(&mut file, why));
+                let mut text = Vec::new();
+                report::mistake(&mut text, why)?;
+                let written = writer::output(&path, &text);
                 let failed = || format!("cannot write `{}`", output.path.display());
                 written.with_context(failed).map_err(Error::mistake)?;
             }

@@ -9,10 +9,10 @@ use gatehost::ledger::history::{self, OpenEscalation};
 use gatehost::ledger::stats::Stats;
 use gatehost::ledger::status::{self, TaskState, TaskStatus};
 use gatehost::text::clean_line;
+use gatehost::writer::{self, Expected};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const BEGIN: &str = "<!-- gate status: begin -->";
@@ -240,9 +240,9 @@ fn quoted(text: &str) -> String {
 
 /// Writes the text between the marks, or at the end. The file is replaced as a whole or not at all.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let before = match std::fs::read_to_string(path) {
-        Ok(before) => before,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+    let (before, is_new) = match std::fs::read_to_string(path) {
+        Ok(before) => (before, false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), true),
         Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
     };
     let block = format!("{BEGIN}\n{text}{END}\n");
@@ -254,14 +254,8 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         _ if before.is_empty() => block,
         _ => format!("{}\n\n{block}", before.trim_end()),
     };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(after.as_bytes())?;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write `{}`", path.display()))
+    let expected = if is_new { Expected::Absent } else { Expected::Content(before.as_bytes()) };
+    let after = writer::with_line_endings_of(&before, &after);
+    writer::replace(path, expected, after.as_bytes(), writer::PLAIN)
+        .with_context(|| format!("cannot write `{}`", path.display()))
 }

@@ -1,16 +1,15 @@
 //! A copy of the working tree, as a linked worktree of the same repository: with its own index and `HEAD`, at the same base.
 //!
 //! It contains the files that git tracks or would track, as they are in the working tree. Ignored files, such as installed
-//! dependencies, are missing.
+//! dependencies, are missing, and so are symlinks that lead out of the working tree or into its repository.
 
 use super::program::Git;
 use super::{Repository, path};
-use crate::changes::ChangesError;
+use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
 use crate::temporary::{Purpose, Temporary};
 use crate::workspace::Workspace;
-use std::fs;
-use std::os::unix::fs::symlink;
+use crate::writer::{Beneath, WriteError};
 use std::path::{Path, PathBuf};
 
 /// The copy, which is deleted with this value.
@@ -42,6 +41,7 @@ impl Repository {
     /// Copies the working tree, at this commit.
     pub(in crate::changes) fn copy(&self, base: &str, work: &Workspace) -> Result<Copy, ChangesError> {
         let failed = |error: std::io::Error| ChangesError::Snapshot(error.to_string());
+        let unusable = |path: &str, error: &WriteError| ChangesError::Snapshot(format!("`{}`: {error}", shown(Path::new(path))));
         let git = self.git()?;
         let folder = Temporary::new(Purpose::Copy).map_err(failed)?;
         let root = folder.path().join("work");
@@ -52,18 +52,20 @@ impl Repository {
         // The environment may refer to the original.
         let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
         Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
+        let into = Beneath::open(&copy.root).map_err(failed)?;
+        let mut links = Vec::new();
         for file in self.files("", work, None)?.changes {
             let file = path(file.path.as_bytes())?;
-            let (from, to) = (self.root.join(&file), copy.root.join(&file));
-            let Ok(about) = from.symlink_metadata() else { continue };
-            if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent).map_err(failed)?;
-            }
-            if about.is_symlink() {
-                symlink(fs::read_link(&from).map_err(failed)?, &to).map_err(failed)?;
-            } else if about.is_file() {
-                fs::copy(&from, &to).map_err(failed)?;
-            }
+            let target = into.copy(work, &file).map_err(|error| unusable(&file, &error))?;
+            links.extend(target.map(|target| (file, target)));
+        }
+        // Symlinks last, so that nothing is written through one, and those that lead out of the copy not at all.
+        for (link, target) in &links {
+            into.link(link, target).map_err(|error| unusable(link, &error))?;
+        }
+        let inside = Workspace::open(&copy.root).map_err(failed)?;
+        for (link, _) in links.iter().filter(|(link, _)| !inside.stays_inside(link)) {
+            into.remove(link).map_err(|error| unusable(link, &error))?;
         }
         Ok(copy)
     }

@@ -4,12 +4,14 @@ use super::McpServer;
 use crate::error::Error;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
+use gatehost::fix;
 use gatehost::ledger::{EntryKind, Filter, Ledger as _, Project, SqliteLedger};
+use gatehost::outcome::Node;
 use gatehost::record::Record;
 use gatehost::runtime::BUNDLED;
 use gatehost::session::{LedgerUse, Request, Unread};
 use gatehost::submission::{Claim, Executor, Submission};
-use gatehost::verdict::Status;
+use gatehost::verdict::{Finding, Fix, Status};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -250,16 +252,12 @@ fn status(directory: &Path, count: u32) -> Result<Value, String> {
 }
 
 fn fixes(record: &Record) -> Value {
-    let mut fixes = Vec::new();
-    for check in record.checks() {
-        for finding in check.verdict.iter().flat_map(|verdict| &verdict.findings) {
-            if let (Some(fix), Some(place)) = (&finding.fix, &finding.place) {
-                fixes.push(json!({
-                    "check": check.name, "code": finding.code, "path": place.path, "description": fix.description,
-                    "edits": fix.edits,
-                }));
-            }
-        }
-    }
+    let shown = |(check, finding, fix): (&Node, &Finding, &Fix)| {
+        let path = finding.place.as_ref().map(|place| &place.path);
+        json!({
+            "check": check.name, "code": finding.code, "path": path, "description": fix.description, "edits": fix.edits,
+        })
+    };
+    let fixes: Vec<Value> = fix::harmless(record).map(shown).collect();
     json!({ "verdict": verdict(record), "fixes": fixes })
 }

@@ -1,0 +1,61 @@
+//! Which paths of the work belong to the policy: nothing that a verifier says may change them.
+
+use super::policy::{FILE, FoundPolicy};
+use super::{Pinned, trusted};
+use crate::config::FileSet;
+use crate::error::{Error, ErrorCategory};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The lock of verifiers, which is policy too.
+const LOCK: &str = "gate.lock";
+
+/// The files of a policy and the patterns of its protected files.
+pub(crate) struct PolicyPaths {
+    files: BTreeSet<String>,
+    protected: FileSet,
+    /// The folder of the patterns, relative to the root of the work.
+    folder: String,
+}
+
+impl Pinned {
+    /// Returns the paths of the policy in the work with this root.
+    pub(crate) fn policy_paths(&self, root: &Path) -> Result<PolicyPaths, Error> {
+        PolicyPaths::of(&self.0.found, root)
+    }
+}
+
+impl PolicyPaths {
+    fn of(found: &FoundPolicy, root: &Path) -> Result<Self, Error> {
+        let protected = FileSet::new(&found.config.protected, &[]);
+        let protected = protected.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
+        let real = found.path.as_deref().and_then(|path| path.canonicalize().ok());
+        let inside = |path: &Path| path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned);
+        // A configuration outside the work has patterns relative to the root of the work.
+        let near = found.path.as_deref().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
+        let near = near.as_deref().and_then(inside).unwrap_or_default();
+        let (folder, mut files) = match &found.trusted {
+            Some(trusted) => (trusted.folder.clone(), trusted.paths.clone()),
+            None => (near, BTreeSet::new()),
+        };
+        files.extend(trusted::names(&found.config).iter().filter_map(|name| trusted::normal(&folder, name)));
+        // What is behind a symlink decides as well.
+        let behind = files.iter().filter_map(|file| root.join(file).canonicalize().ok());
+        let behind: Vec<String> = behind.chain(real).filter_map(|path| inside(&path)).collect();
+        files.extend(behind);
+        Ok(Self { files, protected, folder })
+    }
+
+    /// Returns whether a path, relative to the root of the work, belongs to the policy.
+    pub(crate) fn contain(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let below = match self.folder.as_str() {
+            "" => Some(path),
+            folder => path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
+        };
+        // A nested gate.toml is the policy of its folder. Some file systems ignore case.
+        [FILE, LOCK].iter().any(|own| name.eq_ignore_ascii_case(own))
+            || self.files.iter().any(|file| file.eq_ignore_ascii_case(path))
+            || below.is_some_and(|path| self.protected.contains(path))
+    }
+}

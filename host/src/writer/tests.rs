@@ -1,0 +1,239 @@
+use super::*;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+thread_local! {
+    /// The number of the step that fails, counted down.
+    static FAILS_IN: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Fails at the step that the test of this thread chose.
+pub(super) fn fault() -> io::Result<()> {
+    FAILS_IN.with(|left| match left.get() {
+        Some(0) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+        Some(more) => {
+            left.set(Some(more - 1));
+            Ok(())
+        }
+        None => Ok(()),
+    })
+}
+
+/// Returns every file below a folder with its content, and every symlink with its target.
+fn content(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(folder).expect("inside").to_string_lossy().into_owned();
+            if let Ok(target) = fs::read_link(&path) {
+                found.insert(name, format!("-> {}", target.display()));
+            } else if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(name, fs::read_to_string(&path).expect("text"));
+            }
+        }
+    }
+    found
+}
+
+fn files(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn mode_attributes_and_links_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("dotfiles")).expect("a folder");
+    fs::write(at("dotfiles/real"), "old").expect("written");
+    fs::set_permissions(at("dotfiles/real"), fs::Permissions::from_mode(0o640)).expect("a mode");
+    let attribute = rustix::fs::setxattr(at("dotfiles/real"), "user.note", b"kept", rustix::fs::XattrFlags::empty());
+    symlink("dotfiles/real", at("first")).expect("a link");
+    symlink("first", at("settings")).expect("a link");
+    symlink("dotfiles/later", at("dangling")).expect("a link");
+    replace(&at("settings"), Expected::Content(b"old"), b"new", PLAIN).expect("replaced");
+    replace(&at("dangling"), Expected::Absent, b"made", PLAIN).expect("created");
+    let expected = [
+        ("dangling", "-> dotfiles/later"),
+        ("dotfiles/later", "made"),
+        ("dotfiles/real", "new"),
+        ("first", "-> dotfiles/real"),
+        ("settings", "-> first"),
+    ];
+    assert_eq!(content(folder.path()), files(&expected));
+    assert_eq!(fs::metadata(at("settings")).expect("there").mode() & 0o7777, 0o640);
+    if attribute.is_ok() {
+        let mut value = [0; 16];
+        let length = rustix::fs::getxattr(at("dotfiles/real"), "user.note", &mut value).expect("an attribute");
+        assert_eq!(&value[..length], b"kept");
+    }
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(at("dotfiles/real"), Some(1234), Some(4321)).expect("an owner");
+        fs::set_permissions(at("dotfiles/real"), fs::Permissions::from_mode(0o4750)).expect("a mode");
+        replace(&at("settings"), Expected::Any, b"newer", PLAIN).expect("replaced");
+        let about = fs::metadata(at("settings")).expect("there");
+        assert_eq!((about.uid(), about.gid(), about.mode() & 0o7777), (1234, 4321, 0o4750));
+    }
+    symlink("circle", at("circle")).expect("a link");
+    assert!(matches!(replace(&at("circle"), Expected::Any, b"", PLAIN), Err(WriteError::Io(_))));
+}
+
+#[test]
+fn a_failure_at_any_step_leaves_every_old_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let beneath = Beneath::open(folder.path()).expect("a folder");
+    let old = files(&[("a", "old a"), ("sub/b", "old b")]);
+    fs::create_dir(folder.path().join("sub")).expect("a folder");
+    old.iter().for_each(|(path, text)| fs::write(folder.path().join(path), text).expect("written"));
+    let write = || -> Result<(), WriteError> {
+        let staged = vec![
+            beneath.stage("a", Expected::Content(b"old a"), b"new a", PLAIN)?,
+            beneath.stage("sub/b", Expected::Content(b"old b"), b"new b", PLAIN)?,
+            beneath.stage("c", Expected::Absent, b"new c", PLAIN)?,
+        ];
+        commit(staged)
+    };
+    let mut failures = 0;
+    loop {
+        FAILS_IN.set(Some(failures));
+        let done = write();
+        FAILS_IN.set(None);
+        if done.is_ok() {
+            break;
+        }
+        assert_eq!(content(folder.path()), old, "step {failures}");
+        failures += 1;
+    }
+    // Three files: each is created, written and synced, takes its place, and its folder is synced.
+    assert_eq!(failures, 3 * 5);
+    assert_eq!(content(folder.path()), files(&[("a", "new a"), ("c", "new c"), ("sub/b", "new b")]));
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let beneath = Beneath::open(folder.path()).expect("a folder");
+    fs::write(at("outside"), "outside").expect("written");
+    for change in ["other", "longer than before", "gone", "link", "folder"] {
+        fs::write(at("a"), "a").expect("written");
+        fs::write(at("b"), "b").expect("written");
+        let staged = vec![
+            beneath.stage("a", Expected::Content(b"a"), b"A", PLAIN).expect("staged"),
+            beneath.stage("b", Expected::Content(b"b"), b"B", PLAIN).expect("staged"),
+        ];
+        fs::remove_file(at("b")).expect("removed");
+        match change {
+            "gone" => {}
+            "link" => symlink("outside", at("b")).expect("a link"),
+            "folder" => fs::create_dir(at("b")).expect("a folder"),
+            text => fs::write(at("b"), text).expect("written"),
+        }
+        let before = (fs::read_link(at("b")).ok(), fs::read_to_string(at("b")).ok());
+        assert!(matches!(commit(staged), Err(WriteError::Changed)), "{change}");
+        assert_eq!(before, (fs::read_link(at("b")).ok(), fs::read_to_string(at("b")).ok()), "{change}");
+        assert_eq!(fs::read_to_string(at("a")).expect("text"), "a", "{change}");
+        assert_eq!(fs::read_to_string(at("outside")).expect("text"), "outside", "{change}");
+        let _ = fs::remove_file(at("b")).or_else(|_| fs::remove_dir(at("b")));
+    }
+    assert_eq!(content(folder.path()), files(&[("a", "a"), ("outside", "outside")]));
+    let staged = beneath.stage("new", Expected::Absent, b"mine", PLAIN).expect("staged");
+    fs::write(at("new"), "theirs").expect("written");
+    assert!(matches!(commit(vec![staged]), Err(WriteError::Exists)));
+    assert_eq!(fs::read_to_string(at("new")).expect("text"), "theirs");
+}
+
+/// Every kind of path and every kind of symlink: nothing outside the folder, and no data of a repository, is ever written.
+#[test]
+fn nothing_is_written_outside_or_into_a_repository() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("work");
+    for inside in ["work/sub", "elsewhere", "work/.git/hooks", "work/bare/objects", "work/bare/refs", "work/bare/hooks", "work/linked"] {
+        fs::create_dir_all(folder.path().join(inside)).expect("a folder");
+    }
+    let texts = ["elsewhere/victim", "work/.git/config", "work/bare/HEAD", "work/bare/config", "work/linked/HEAD",
+        "work/linked/commondir", "work/sub/.git", "work/file", "work/sub/file"];
+    texts.iter().for_each(|path| fs::write(folder.path().join(path), "old").expect("written"));
+    for (link, target) in [
+        ("absolute", folder.path().join("elsewhere").display().to_string().as_str()),
+        ("above", "../elsewhere"),
+        ("back", "../work/sub"),
+        ("chain", "above"),
+        ("circle", "circle"),
+        ("dangling", "../elsewhere/new"),
+        ("data", ".git"),
+        ("inside", "sub"),
+        ("sub/up", ".."),
+        ("to-file", "../elsewhere/victim"),
+        ("to-inner-file", "file"),
+        ("proc", "/proc/self/cwd"),
+    ] {
+        symlink(target, root.join(link)).expect("a link");
+    }
+    let before = content(folder.path());
+    let beneath = Beneath::open(&root).expect("a folder");
+    let refused = [
+        "absolute/victim", "above/victim", "back/file", "chain/victim", "circle", "circle/x", "dangling", "dangling/x",
+        "data/config", "inside/file", "sub/up/file", "to-file", "to-inner-file", "proc/file", "../elsewhere/victim", "/etc/passwd",
+        "sub/../../elsewhere/victim", "./file", "sub//file", "", ".", "..", "sub/", "a\0b", "a\\b", ".git/config", ".GIT/config",
+        ".git", "sub/.git", "sub/.Git", "git~1/config", ".git./config", ".g\u{200c}it/config", "new/../../x", &format!("{}/victim", folder.path().join("elsewhere").display()),
+    ];
+    for path in refused {
+        for expected in [Expected::Any, Expected::Absent, Expected::Content(b"old")] {
+            assert!(beneath.replace(path, expected, b"bad", PLAIN).is_err(), "replace {path:?}");
+        }
+        assert!(beneath.append(path, "bad").is_err(), "append {path:?}");
+        assert!(beneath.put(path, b"bad", 0o644).is_err(), "put {path:?}");
+        let is_link = ["circle", "dangling", "to-file", "to-inner-file"].contains(&path);
+        assert!(is_link || beneath.link(path, OsStr::new("x")).is_err(), "link {path:?}");
+        if !is_link && !path.ends_with(['x', 'w']) {
+            let _ = beneath.remove(path);
+        }
+        assert_eq!(content(folder.path()), before, "{path:?}");
+    }
+    for path in ["bare/config", "bare/hooks/x", "bare/HEAD", "linked/gitdir", "bare/objects/pack/x"] {
+        assert!(beneath.replace(path, Expected::Any, b"bad", PLAIN).is_err() && beneath.append(path, "bad").is_err(), "{path}");
+        assert_eq!(content(folder.path()), before, "{path:?}");
+    }
+    // Folders that are missing are created, and ordinary files are written.
+    beneath.replace("sub/file", Expected::Content(b"old"), b"new", PLAIN).expect("replaced");
+    beneath.put("some/new/file", b"new", 0o600).expect("created");
+    beneath.append("log", "one\n").and_then(|()| beneath.append("log", "two\n")).expect("appended");
+    beneath.link("some/link", OsStr::new("/anywhere")).expect("linked");
+    beneath.remove("dangling").and_then(|()| beneath.remove("none/at/all")).expect("removed");
+    let mut after = before;
+    after.remove("work/dangling");
+    after.extend(files(&[("work/sub/file", "new"), ("work/some/new/file", "new"), ("work/log", "one\ntwo\n"), ("work/some/link", "-> /anywhere")]));
+    assert_eq!(content(folder.path()), after);
+}
+
+#[test]
+fn concurrent_appends_are_all_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let beneath = Beneath::open(folder.path()).expect("a folder");
+            scope.spawn(move || (0..8).for_each(|line| beneath.append("log", &format!("{writer} {line}\n")).expect("appended")));
+        }
+    });
+    let text = fs::read_to_string(folder.path().join("log")).expect("text");
+    assert_eq!((text.lines().count(), fs::read_dir(folder.path()).expect("a folder").count()), (32, 1));
+}
+
+#[test]
+fn line_endings_are_those_of_the_file() {
+    for (before, text, expected) in [
+        ("a\r\nb\r\n", "x\ny\r\n", "x\r\ny\r\n"),
+        ("a\r\nb\n", "x\ny\n", "x\ny\n"),
+        ("a\nb\n", "x\r\ny\n", "x\r\ny\n"),
+        ("a", "x\n", "x\n"),
+        ("", "x\n", "x\n"),
+    ] {
+        assert_eq!(with_line_endings_of(before, text), expected, "{before:?}");
+    }
+}
