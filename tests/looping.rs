@@ -5,6 +5,7 @@ mod commits;
 mod evaluator;
 mod fixes;
 mod hostile;
+mod hostile_fixes;
 mod killed;
 mod plans;
 mod reviews;

@@ -105,7 +105,9 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     if !request.selection.is_live() {
         return Err(Error::usage("only files of the working tree can be fixed"));
     }
-    let base = work.base.ok_or_else(|| {
+    // Also where the selection compares nothing.
+    let base = changes::base(&request.folder, &request.selection, &request.environment)?;
+    let base = base.ok_or_else(|| {
         Error::input("`gate fix` tries fixes in a copy of the workspace, which needs a git repository with a commit")
     })?;
     let copy = changes::copy(&request.folder, &base, &request.environment)?;

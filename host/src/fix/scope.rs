@@ -10,6 +10,7 @@ use crate::plan::{Check, Plan, Shape};
 use crate::session::{Pinned, PolicyPaths};
 use crate::submission::Change;
 use crate::text;
+use crate::writer::Beneath;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -67,6 +68,8 @@ const SETTINGS: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OutOfScope {
+    /// The file is behind a symlink, in the data of a repository, or no file.
+    Place,
     /// The check did not judge the file, or judged other bytes.
     NotJudged,
     /// The file is part of the policy, or protected by it.
@@ -78,6 +81,7 @@ pub enum OutOfScope {
 impl fmt::Display for OutOfScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
+            Self::Place => "it is behind a symlink, belongs to the data of a repository, or is no regular file",
             Self::NotJudged => "its check did not judge this file",
             Self::Policy => "it is a file of the policy, or a protected file",
             Self::Settings => "it is a hook, or settings of an agent, an editor or git",
@@ -87,6 +91,8 @@ impl fmt::Display for OutOfScope {
 
 /// The files that fixes of each check may change.
 pub(super) struct FixScope<'p> {
+    /// The workspace itself: what is in the copy may be behind a symlink here.
+    work: Beneath,
     checks: BTreeMap<&'p str, &'p Check>,
     /// The files of the change that the configuration selects.
     selected: BTreeSet<String>,
@@ -108,11 +114,15 @@ impl<'p> FixScope<'p> {
         let selected = changes::present(changed).filter(|path| kept.contains(path)).map(str::to_owned).collect();
         let checks = checks(plan);
         let hooks = changes::hooks_folders(root, environment)?;
-        Ok(Self { checks, selected, policy: pinned.policy_paths(root)?, hooks })
+        let work = Beneath::open(root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
+        Ok(Self { work, checks, selected, policy: pinned.policy_paths(root)?, hooks })
     }
 
     /// Returns why a fix by this check may not change a file with this content, if it may not.
     pub(super) fn refuses(&self, check: &Node, path: &str, content: &str) -> Option<OutOfScope> {
+        if self.work.check(path).is_err() {
+            return Some(OutOfScope::Place);
+        }
         if !self.was_judged(check, path, content) {
             return Some(OutOfScope::NotJudged);
         }

@@ -13,7 +13,8 @@ const LOCK: &str = "gate.lock";
 /// The files of a policy and the patterns of its protected files.
 pub(crate) struct PolicyPaths {
     files: BTreeSet<String>,
-    protected: FileSet,
+    /// `None` if nothing is protected: an empty set of patterns matches all files.
+    protected: Option<FileSet>,
     /// The folder of the patterns, relative to the root of the work.
     folder: String,
 }
@@ -27,7 +28,8 @@ impl Pinned {
 
 impl PolicyPaths {
     fn of(found: &FoundPolicy, root: &Path) -> Result<Self, Error> {
-        let protected = FileSet::new(&found.config.protected, &[]);
+        let protected = &found.config.protected;
+        let protected = (!protected.is_empty()).then(|| FileSet::new(protected, &[])).transpose();
         let protected = protected.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
         let real = found.path.as_deref().and_then(|path| path.canonicalize().ok());
         let inside = |path: &Path| path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned);
@@ -56,6 +58,6 @@ impl PolicyPaths {
         // A nested gate.toml is the policy of its folder. Some file systems ignore case.
         [FILE, LOCK].iter().any(|own| name.eq_ignore_ascii_case(own))
             || self.files.iter().any(|file| file.eq_ignore_ascii_case(path))
-            || below.is_some_and(|path| self.protected.contains(path))
+            || self.protected.as_ref().zip(below).is_some_and(|(protected, path)| protected.contains(path))
     }
 }

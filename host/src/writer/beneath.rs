@@ -28,6 +28,16 @@ impl Beneath {
         Ok(Self { work: Workspace::open(folder)? })
     }
 
+    /// Returns why a file cannot be replaced, without writing anything.
+    pub(crate) fn check(&self, path: &str) -> Result<(), WriteError> {
+        self.folder_of(path, false)?;
+        self.refuse_repositories(path)?;
+        match self.work.stat(path)?.kind {
+            FileKind::File => Ok(()),
+            other => Err(WriteError::Path(WorkspaceError::WrongKind(other))),
+        }
+    }
+
     /// Writes the new content of a file beside it.
     pub(crate) fn stage(
         &self,
