@@ -232,3 +232,47 @@ fn the_library_reads_no_environment_variable_by_itself() {
         assert!(!reads, "{} reads the environment: take an `Environment`", file.display());
     }
 }
+
+/// Files of people are written by one module, as a whole or not at all. Every other place that opens a file for writing, renames
+/// or copies one says whose file it is.
+#[test]
+fn files_of_people_are_written_in_one_place() {
+    const OTHERS: &[(&str, &str)] = &[
+        ("bin/gate/doctor.rs", "a temporary project"),
+        ("bin/gate/doctor/git.rs", "a temporary project"),
+        ("bin/gate/doctor/hosts.rs", "a temporary project"),
+        ("bin/gate/init/trial.rs", "a temporary file"),
+        ("bin/gate/report.rs", "the job summary of GitHub, a log"),
+        ("bin/gate/run.rs", "the stream of events, a log"),
+        ("bundle/replay.rs", "a temporary folder"),
+        ("cache_store.rs", "the cache"),
+        ("changes/git/snapshot.rs", "a temporary folder"),
+        ("commands/scratch.rs", "the temporary home of a command"),
+        ("commands/work_copy.rs", "a temporary copy"),
+        ("hook/sessions.rs", "the state folder"),
+        ("install/git.rs", "the earlier hook gets its name back"),
+        ("ledger/sqlite/folder.rs", "the state folder"),
+        ("looping/executor.rs", "a temporary file"),
+        ("overrides.rs", "a temporary file"),
+        ("session/stored_inputs.rs", "the state folder"),
+        ("session/trusted.rs", "a temporary folder"),
+        ("tape_files.rs", "a new recording, a log"),
+        ("temporary.rs", "a temporary folder that is deleted"),
+        ("writer.rs", "the place"),
+        ("writer/beneath.rs", "the place"),
+        ("writer/staged.rs", "the place"),
+    ];
+    let writes = r"fs::write\(|File::create|create_new\(|\.write\(true\)|\.append\(true\)|fs::copy\(|fs::rename\(|\.persist|NamedTempFile|OFlags::(WRONLY|RDWR)|renameat|set_len\(";
+    let writes = Regex::new(writes).expect("a pattern");
+    let mut found = BTreeSet::new();
+    for file in files_below(&sources()).iter().filter(|file| !file.ends_with("tests.rs")) {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let code = text.split("\nmod tests {").next().unwrap_or_default();
+        let is_code = |line: &&str| !line.trim_start().starts_with("//");
+        if code.lines().filter(is_code).any(|line| writes.is_match(line)) {
+            found.insert(file.strip_prefix(sources()).expect("inside").to_string_lossy().into_owned());
+        }
+    }
+    let listed: BTreeSet<String> = OTHERS.iter().map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(found, listed, "write a person's file with `writer`");
+}

@@ -11,6 +11,7 @@ mod component;
 mod determinism;
 mod embedding;
 mod frozen;
+mod full_disk;
 mod git;
 mod guests;
 mod hooks;

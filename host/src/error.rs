@@ -5,6 +5,7 @@
 use crate::changes;
 use crate::config::ConfigProblems;
 use crate::verdict::{ErrorKind, Failure, Status};
+use crate::writer::WriteError;
 use serde::Serialize;
 use std::error::Error as StdError;
 use std::fmt;
@@ -45,7 +46,11 @@ pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
     use std::io::ErrorKind as Io;
     let mut next = Some(error);
     while let Some(cause) = next {
-        if let Some(io) = cause.downcast_ref::<std::io::Error>()
+        let io = match cause.downcast_ref::<WriteError>() {
+            Some(WriteError::Io(io)) => Some(io),
+            _ => cause.downcast_ref::<std::io::Error>(),
+        };
+        if let Some(io) = io
             && (matches!(io.kind(), Io::StorageFull | Io::QuotaExceeded | Io::OutOfMemory | Io::WriteZero)
                 || matches!(io.raw_os_error(), Some(libc::EIO | libc::EMFILE | libc::ENFILE)))
         {

@@ -69,7 +69,8 @@ impl Proposal {
                 error => Error::host(format_args!("cannot write `{path}`")).because(error),
             }
         };
-        let work = Beneath::open(&self.root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
+        let work =
+            Beneath::open(&self.root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
         let mut staged = Vec::new();
         for FileFix { path, before, after } in &self.files {
             let expected = Expected::Content(before.as_bytes());
@@ -215,8 +216,7 @@ impl FixTrial<'_> {
 
     /// Replaces a file of the copy.
     fn put(&self, path: &str, before: &str, after: &str) -> Result<(), Error> {
-        let written =
-            self.files.replace(path, Expected::Content(before.as_bytes()), after.as_bytes(), writer::PLAIN);
+        let written = self.files.replace(path, Expected::Content(before.as_bytes()), after.as_bytes(), writer::PLAIN);
         let what = format_args!("cannot fix the copy of `{}`", clean_line(path, 200)).to_string();
         written.map_err(|error| Error::host(what).because(error))
     }
@@ -273,9 +273,7 @@ fn is_better(before: &Node, after: &Node) -> bool {
         Outcome::Abstain => 1,
         _ => 0,
     };
-    let ranks = |gate: &Node| {
-        checks(gate).map(|node| (node.name.clone(), rank(node))).collect::<BTreeMap<_, _>>()
-    };
+    let ranks = |gate: &Node| checks(gate).map(|node| (node.name.clone(), rank(node))).collect::<BTreeMap<_, _>>();
     let (was, is) = (ranks(before), ranks(after));
     // A check that was not reached before says nothing about the fix.
     let reached = |name: &String| before.walk().any(|node| node.name == *name && node.outcome != Outcome::NotReached);

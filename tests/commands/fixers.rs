@@ -36,6 +36,25 @@ fn what_is_deleted_or_no_text_is_told_without_edits() {
     assert!(bed.root().join("a.txt").exists());
 }
 
+/// A command may put anything into its copy: what is read of it afterwards is inside, and nothing is waited for.
+#[test]
+fn no_symlink_pipe_or_device_of_a_command_is_read() {
+    for &level in levels() {
+        let bed = bed(level).file("sub/secret", "mine\n").file("pipe", "a\n").file("zero", "b\n").file("link", "c\n");
+        let elsewhere = crate::support::tempdir().expect("a folder");
+        let elsewhere = elsewhere.path().canonicalize().expect("a folder");
+        fs::write(elsewhere.join("secret"), "outside\n").expect("written");
+        let plant = format!(
+            "rm -r sub pipe zero link; ln -s {0} sub; ln -s {0}/secret link; mkfifo pipe; ln -s /dev/zero zero; ln -s {0} new",
+            elsewhere.display()
+        );
+        let ran = bed.sh(&plant);
+        let said = format!("{:?}", ran.rewrites);
+        assert!(!said.contains("outside"), "{level}: {said}");
+        assert!(rewritten(&ran).contains(&"sub/secret"), "{level}: {said}");
+    }
+}
+
 #[test]
 fn caches_are_no_changes_and_what_git_ignores_is_seen() {
     let level = levels()[0];

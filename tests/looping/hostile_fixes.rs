@@ -81,7 +81,8 @@ fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// A home with a verifier outside the work, a folder elsewhere, and every kind of symlink.
 fn home(paths: &[&str], text: &str) -> Home {
     let outside = crate::support::tempdir().expect("a folder").keep();
-    let home = Home::new(&settings("[gate.main]\nall = [\"fixer\"]", &outside.join("fixer.wasm"), &verdict(paths, text)));
+    let home =
+        Home::new(&settings("[gate.main]\nall = [\"fixer\"]", &outside.join("fixer.wasm"), &verdict(paths, text)));
     fs::create_dir(home.path().join("elsewhere")).expect("a folder");
     fs::write(home.path().join("elsewhere/victim.txt"), "untouched\n").expect("written");
     home.sh(
@@ -141,7 +142,8 @@ fn no_fix_leaves_the_workspace_or_changes_what_decides() {
             let now = content(&home.path());
             let (before, now): (BTreeMap<_, _>, BTreeMap<_, _>) =
                 (before.iter().filter(unchanged).collect(), now.iter().filter(unchanged).collect());
-            let differ: Vec<_> = now.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|it| it.0).collect();
+            let differ: Vec<_> =
+                now.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|it| it.0).collect();
             assert!(differ.is_empty() && before.len() == now.len(), "{after}: {differ:?}");
         };
         for arguments in [&["fix"][..], &["fix", "--yes"], &["fix", "--yes", "--all-files"]] {

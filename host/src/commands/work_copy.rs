@@ -11,9 +11,11 @@ use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::temporary::{Purpose, Temporary};
 use crate::verdict::Edit;
+use crate::workspace::{FileKind, Workspace, WorkspaceError};
 use rustix::fs::{Timespec, Timestamps, futimens};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::ops::Bound;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ use std::{fs, io};
 
 /// The most bytes and files that are copied.
 const MOST_BYTES: u64 = 4 << 30;
+/// The most bytes of a file that a command wrote.
+const MAX_READ: u64 = 256 << 20;
 const MOST_FILES: usize = 200_000;
 /// The least that a file counts.
 const BLOCK: u64 = 4 << 10;
@@ -173,17 +177,19 @@ impl WorkCopy {
 
     /// Returns the changes of the command, as edits of the files of the workspace.
     pub(super) fn rewrites(&self) -> Result<Vec<Rewrite>, NoResult> {
-        let unreadable = |path: &str, error: &io::Error| {
+        let unreadable = |path: &str, error: &dyn std::fmt::Display| {
             NoResult::not_started(format!("cannot read its version of `{path}`: {error}"))
         };
+        let open = |folder: &Path| Workspace::open(folder).map_err(|error| unreadable(".", &error));
+        let (copy, work) = (open(self.path())?, open(&self.root)?);
         let mut rewrites = Vec::new();
         for (path, before) in &self.copied {
-            let (here, there) = (self.path().join(path), self.root.join(path));
-            if before.changed.0 < self.settled && FileState::of(&here).is_ok_and(|now| now == *before) {
+            let state = || FileState::of(&self.path().join(path));
+            if before.changed.0 < self.settled && state().is_ok_and(|now| now == *before) {
                 continue;
             }
-            let now = content(&here).map_err(|error| unreadable(path, &error))?;
-            let was = content(&there).map_err(|error| unreadable(path, &error))?;
+            let now = content(&copy, path).map_err(|error| unreadable(path, &error))?;
+            let was = content(&work, path).map_err(|error| unreadable(path, &error))?;
             if now != was {
                 rewrites.push(Rewrite { path: path.clone(), edits: edits(was.as_deref(), now.as_deref()) });
             }
@@ -191,7 +197,7 @@ impl WorkCopy {
         let mut added = Vec::new();
         self.added("", &mut added).map_err(|error| unreadable(".", &error))?;
         for path in added {
-            let now = content(&self.path().join(&path)).map_err(|error| unreadable(&path, &error))?;
+            let now = content(&copy, &path).map_err(|error| unreadable(&path, &error))?;
             rewrites.push(Rewrite { edits: edits(Some(&[]), now.as_deref()), path });
         }
         rewrites.sort_by(|a, b| a.path.cmp(&b.path));
@@ -272,18 +278,21 @@ fn copy_folder(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the bytes of a file, or the target of a symlink; `None` if nothing is there.
-fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let read = match path.symlink_metadata() {
-        Ok(about) if about.is_symlink() => {
-            fs::read_link(path).map(|target| std::os::unix::ffi::OsStringExt::into_vec(target.into_os_string()))
+/// Returns the bytes of a file, or the target of a symlink; `None` if nothing is there. A command may have put a symlink, a pipe or
+/// a device anywhere, so no symlink is followed, and only regular files are read.
+fn content(work: &Workspace, path: &str) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    match work.open_listed_file(path.as_bytes()) {
+        Ok((file, about)) => {
+            let size = u64::try_from(about.st_size).unwrap_or(u64::MAX);
+            if size > MAX_READ {
+                return Err(WorkspaceError::TooLarge(size));
+            }
+            let mut bytes = Vec::new();
+            file.take(size).read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
         }
-        Ok(_) => fs::read(path),
-        Err(error) => Err(error),
-    };
-    match read {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(WorkspaceError::WrongKind(FileKind::Link)) => Ok(work.read_listed_link(path.as_bytes()).ok()),
+        Err(WorkspaceError::NotFound | WorkspaceError::WrongKind(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -142,7 +142,8 @@ impl<'p> FixScope<'p> {
                 node.files.iter().flatten().any(|file| file.path == path && file.digest == digest)
             }
             Shape::Submission => {
-                let matches = check.files.is_empty() || matching(&check.files, &check.exclude).is_ok_and(|set| set.contains(path));
+                let matches = check.files.is_empty()
+                    || matching(&check.files, &check.exclude).is_ok_and(|set| set.contains(path));
                 matches && self.selected.contains(path)
             }
         }
@@ -190,7 +191,14 @@ mod tests {
         ] {
             assert!(is_settings(path), "{path}");
         }
-        for path in ["claude/settings.json", ".github/workflows/ci.yml", "docs/lefthook.yml.md", "src/.gitignore", "a.mcp.json", "README.md"] {
+        for path in [
+            "claude/settings.json",
+            ".github/workflows/ci.yml",
+            "docs/lefthook.yml.md",
+            "src/.gitignore",
+            "a.mcp.json",
+            "README.md",
+        ] {
             assert!(!is_settings(path), "{path}");
         }
     }

@@ -12,7 +12,13 @@ const SUGGESTIONS: &str = "## Review Suggestions";
 const MAX_FINDINGS: usize = 3;
 
 /// Appends the results of the reviews of an attempt. `action` says what follows.
-pub(super) fn review(file: &ProgressFile, task: &str, iteration: u32, record: &Record, action: &str) -> Result<(), Error> {
+pub(super) fn review(
+    file: &ProgressFile,
+    task: &str,
+    iteration: u32,
+    record: &Record,
+    action: &str,
+) -> Result<(), Error> {
     let reviews = review::reviews(record);
     let mut text = String::new();
     if reviews.is_empty() {

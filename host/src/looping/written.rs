@@ -21,8 +21,9 @@ impl Driver<'_> {
         let Some(file) = self.wanted.insert_fix_tasks.as_ref().map(|file| self.request.folder.join(file)) else {
             return Ok(review::fix_tasks(Some(task), judged, earlier.saturating_add(1)));
         };
-        let cannot =
-            |error: WriteError| Error::host(format_args!("cannot insert tasks into `{}`", file.display())).because(error);
+        let cannot = |error: WriteError| {
+            Error::host(format_args!("cannot insert tasks into `{}`", file.display())).because(error)
+        };
         let plan = fs::read_to_string(&file).map_err(|error| cannot(error.into()))?;
         let first = taskplan::fix_tasks(&plan, &task.id).max(earlier).saturating_add(1);
         let tasks = review::fix_tasks(Some(task), judged, first);
@@ -52,7 +53,8 @@ impl Driver<'_> {
     /// Returns the root of the work, and a path relative to it, for a path that is inside by its name or behind its symlinks.
     fn inside_work(&self, file: &Path) -> Option<(PathBuf, String)> {
         let work = self.request.work_folder().ok()?;
-        let named = file.strip_prefix(&self.request.folder).map_or_else(|_| file.to_owned(), |inside| work.folder.join(inside));
+        let named =
+            file.strip_prefix(&self.request.folder).map_or_else(|_| file.to_owned(), |inside| work.folder.join(inside));
         let named: PathBuf = named.components().filter(|part| *part != Component::CurDir).collect();
         let real = || Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?));
         let root = work.project();

@@ -1,8 +1,8 @@
 //! Finds the configuration of a request: a named file, the nearest gate.toml, verifiers that the caller named, or the
 //! default gate.
 
-use super::{ProgressFile, Request};
 use super::trusted::{self, Trusted};
+use super::{ProgressFile, Request};
 use crate::changes::{self, WorkFolder};
 use crate::config::{self, Config, Grant};
 use crate::environment::Environment;

@@ -206,7 +206,19 @@ mod tests {
 
     #[test]
     fn repository_names_are_known_in_every_form() {
-        for name in [".git", ".GIT", ".Git", ".git.", ".git ", ".git. .", ".g\u{200c}it", ".git\u{feff}", "git~1", "GIT~12", ".git:x"] {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git",
+            ".git.",
+            ".git ",
+            ".git. .",
+            ".g\u{200c}it",
+            ".git\u{feff}",
+            "git~1",
+            "GIT~12",
+            ".git:x",
+        ] {
             assert!(is_repository_name(name), "{name:?}");
         }
         for name in ["git", ".gitignore", ".github", "a.git", "git~", ".gi", "git~1x", ".gitt", ".g it?"] {

@@ -153,11 +153,28 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
 fn nothing_is_written_outside_or_into_a_repository() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("work");
-    for inside in ["work/sub", "elsewhere", "work/.git/hooks", "work/bare/objects", "work/bare/refs", "work/bare/hooks", "work/linked"] {
+    for inside in [
+        "work/sub",
+        "elsewhere",
+        "work/.git/hooks",
+        "work/bare/objects",
+        "work/bare/refs",
+        "work/bare/hooks",
+        "work/linked",
+    ] {
         fs::create_dir_all(folder.path().join(inside)).expect("a folder");
     }
-    let texts = ["elsewhere/victim", "work/.git/config", "work/bare/HEAD", "work/bare/config", "work/linked/HEAD",
-        "work/linked/commondir", "work/sub/.git", "work/file", "work/sub/file"];
+    let texts = [
+        "elsewhere/victim",
+        "work/.git/config",
+        "work/bare/HEAD",
+        "work/bare/config",
+        "work/linked/HEAD",
+        "work/linked/commondir",
+        "work/sub/.git",
+        "work/file",
+        "work/sub/file",
+    ];
     texts.iter().for_each(|path| fs::write(folder.path().join(path), "old").expect("written"));
     for (link, target) in [
         ("absolute", folder.path().join("elsewhere").display().to_string().as_str()),
@@ -178,10 +195,41 @@ fn nothing_is_written_outside_or_into_a_repository() {
     let before = content(folder.path());
     let beneath = Beneath::open(&root).expect("a folder");
     let refused = [
-        "absolute/victim", "above/victim", "back/file", "chain/victim", "circle", "circle/x", "dangling", "dangling/x",
-        "data/config", "inside/file", "sub/up/file", "to-file", "to-inner-file", "proc/file", "../elsewhere/victim", "/etc/passwd",
-        "sub/../../elsewhere/victim", "./file", "sub//file", "", ".", "..", "sub/", "a\0b", "a\\b", ".git/config", ".GIT/config",
-        ".git", "sub/.git", "sub/.Git", "git~1/config", ".git./config", ".g\u{200c}it/config", "new/../../x", &format!("{}/victim", folder.path().join("elsewhere").display()),
+        "absolute/victim",
+        "above/victim",
+        "back/file",
+        "chain/victim",
+        "circle",
+        "circle/x",
+        "dangling",
+        "dangling/x",
+        "data/config",
+        "inside/file",
+        "sub/up/file",
+        "to-file",
+        "to-inner-file",
+        "proc/file",
+        "../elsewhere/victim",
+        "/etc/passwd",
+        "sub/../../elsewhere/victim",
+        "./file",
+        "sub//file",
+        "",
+        ".",
+        "..",
+        "sub/",
+        "a\0b",
+        "a\\b",
+        ".git/config",
+        ".GIT/config",
+        ".git",
+        "sub/.git",
+        "sub/.Git",
+        "git~1/config",
+        ".git./config",
+        ".g\u{200c}it/config",
+        "new/../../x",
+        &format!("{}/victim", folder.path().join("elsewhere").display()),
     ];
     for path in refused {
         for expected in [Expected::Any, Expected::Absent, Expected::Content(b"old")] {
@@ -197,7 +245,10 @@ fn nothing_is_written_outside_or_into_a_repository() {
         assert_eq!(content(folder.path()), before, "{path:?}");
     }
     for path in ["bare/config", "bare/hooks/x", "bare/HEAD", "linked/gitdir", "bare/objects/pack/x"] {
-        assert!(beneath.replace(path, Expected::Any, b"bad", PLAIN).is_err() && beneath.append(path, "bad").is_err(), "{path}");
+        assert!(
+            beneath.replace(path, Expected::Any, b"bad", PLAIN).is_err() && beneath.append(path, "bad").is_err(),
+            "{path}"
+        );
         assert_eq!(content(folder.path()), before, "{path:?}");
     }
     // Folders that are missing are created, and ordinary files are written.
@@ -208,7 +259,12 @@ fn nothing_is_written_outside_or_into_a_repository() {
     beneath.remove("dangling").and_then(|()| beneath.remove("none/at/all")).expect("removed");
     let mut after = before;
     after.remove("work/dangling");
-    after.extend(files(&[("work/sub/file", "new"), ("work/some/new/file", "new"), ("work/log", "one\ntwo\n"), ("work/some/link", "-> /anywhere")]));
+    after.extend(files(&[
+        ("work/sub/file", "new"),
+        ("work/some/new/file", "new"),
+        ("work/log", "one\ntwo\n"),
+        ("work/some/link", "-> /anywhere"),
+    ]));
     assert_eq!(content(folder.path()), after);
 }
 
@@ -218,7 +274,9 @@ fn concurrent_appends_are_all_kept() {
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let beneath = Beneath::open(folder.path()).expect("a folder");
-            scope.spawn(move || (0..8).for_each(|line| beneath.append("log", &format!("{writer} {line}\n")).expect("appended")));
+            scope.spawn(move || {
+                (0..8).for_each(|line| beneath.append("log", &format!("{writer} {line}\n")).expect("appended"))
+            });
         }
     });
     let text = fs::read_to_string(folder.path().join("log")).expect("text");

@@ -94,7 +94,9 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
 fn create(path: &Path, text: &str) -> Result<(), Error> {
     let failed = |error: WriteError| anyhow!(error).context(format!("cannot write `{}`", path.display()));
     writer::replace(path, Expected::Absent, text.as_bytes(), writer::PLAIN).map_err(|error| match error {
-        WriteError::Exists => Error::mistake(failed(error)).hint("`gate init --dry-run` prints what it would write".to_owned()),
+        WriteError::Exists => {
+            Error::mistake(failed(error)).hint("`gate init --dry-run` prints what it would write".to_owned())
+        }
         other => Error::broken(failed(other)),
     })
 }

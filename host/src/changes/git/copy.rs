@@ -41,7 +41,8 @@ impl Repository {
     /// Copies the working tree, at this commit.
     pub(in crate::changes) fn copy(&self, base: &str, work: &Workspace) -> Result<Copy, ChangesError> {
         let failed = |error: std::io::Error| ChangesError::Snapshot(error.to_string());
-        let unusable = |path: &str, error: &WriteError| ChangesError::Snapshot(format!("`{}`: {error}", shown(Path::new(path))));
+        let unusable =
+            |path: &str, error: &WriteError| ChangesError::Snapshot(format!("`{}`: {error}", shown(Path::new(path))));
         let git = self.git()?;
         let folder = Temporary::new(Purpose::Copy).map_err(failed)?;
         let root = folder.path().join("work");
