@@ -125,6 +125,9 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
         trial.selection = Selection::Base(base);
     }
     let cannot = |error: io::Error| Error::host("cannot open the copy of the workspace").because(error);
+    if !trial.folder.canonicalize().map_err(cannot)?.starts_with(copy.root()) {
+        return Err(Error::host("the copy of the workspace leads out of its own folder"));
+    }
     let files = Beneath::open(copy.root()).map_err(cannot)?;
     let work = Workspace::open(copy.root()).map_err(cannot)?;
     let trial = FixTrial { host, request: trial, work, files, scope, refused: RefCell::default() };

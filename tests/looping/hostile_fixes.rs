@@ -2,8 +2,9 @@
 //! and nothing is run.
 
 use super::Home;
+use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::path::Path;
 fn verifier(verdict: &Value) -> Vec<u8> {
     let text = verdict.to_string();
     let length = text.len();
-    let data = text.replace('\\', "\\5c").replace('"', "\\22");
+    let data: String = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
     let program = format!(
         r#"(module
   (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
@@ -130,21 +131,23 @@ const FORBIDDEN: &[&str] = &[
     "hooks/pre-commit",
 ];
 
+/// Returns the paths whose content differs, except what `gate` itself keeps and what a fix may change.
+fn differences(before: &BTreeMap<String, Vec<u8>>, now: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let own = ["/state/", "/cache/", "/.git/index", "/work/plain.txt"];
+    let paths: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let differs = |path: &&&String| before.get(**path) != now.get(**path) && !own.iter().any(|own| path.contains(own));
+    paths.iter().filter(differs).map(|path| (**path).clone()).collect()
+}
+
 #[test]
 fn no_fix_leaves_the_workspace_or_changes_what_decides() {
     let run = "[core]\n\tfsmonitor = \"touch ../../ran; touch ran; false\"\n# FIXED\n";
     for paths in [FORBIDDEN.to_vec(), vec!["data/config"], vec!["assets/victim.txt"], vec!["config", "file.txt"]] {
         let home = home(&paths, run);
         let before = content(&home.path());
-        let ignored = |path: &str| path.contains("/state/") || path.contains("/.git/index") || path.contains("/cache/");
         let check = |after: &str| {
-            let unchanged = |(path, _): &(&String, &Vec<u8>)| !ignored(path);
-            let now = content(&home.path());
-            let (before, now): (BTreeMap<_, _>, BTreeMap<_, _>) =
-                (before.iter().filter(unchanged).collect(), now.iter().filter(unchanged).collect());
-            let differ: Vec<_> =
-                now.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|it| it.0).collect();
-            assert!(differ.is_empty() && before.len() == now.len(), "{after}: {differ:?}");
+            let differ = differences(&before, &content(&home.path()));
+            assert!(differ.is_empty(), "{after}: {differ:?}");
         };
         for arguments in [&["fix"][..], &["fix", "--yes"], &["fix", "--yes", "--all-files"]] {
             let ran = home.gate(arguments);
@@ -175,5 +178,85 @@ fn a_fix_of_a_judged_file_is_written_and_the_others_are_named() {
         ("hooks/pre-commit", "it is a hook, or settings of an agent, an editor or git"),
     ] {
         assert!(ran.stderr.contains(&format!("note: a fix for `{path}` was not tried: {why}\n")), "{}", ran.stderr);
+    }
+}
+
+/// Parts of paths that a verdict may contain, and others that make it malformed.
+const PARTS: &[&str] = &[
+    "config",
+    "hooks",
+    "pre-commit",
+    "assets",
+    "above",
+    "back",
+    "chain",
+    "circle",
+    "data",
+    "real-data",
+    "inside",
+    "dangling",
+    "victim.txt",
+    "file.txt",
+    "plain.txt",
+    "sub",
+    "gate.toml",
+    "bare",
+    "HEAD",
+    ".claude",
+    "settings.json",
+    "elsewhere",
+    "git~1",
+    ".git.",
+    ".g\u{200c}it",
+    "\u{202e}",
+    "~",
+    " ",
+    "a.json",
+];
+const BAD_PARTS: &[&str] = &["..", ".", "", ".git", ".GIT", "/", "/etc", "\0", "\\"];
+
+fn finding(parts: &'static [&'static str]) -> impl Strategy<Value = Value> {
+    let number = || prop_oneof![4 => 1..3_u32, 1 => any::<u32>()];
+    let edit = (number(), number(), number(), number(), prop_oneof![Just("FIXED".to_owned()), ".{0,20}"]);
+    let edit = edit.prop_map(|(start_line, start_column, end_line, end_column, replacement)| {
+        json!({
+            "start_line": start_line, "start_column": start_column, "end_line": end_line, "end_column": end_column,
+            "replacement": replacement,
+        })
+    });
+    let path = prop::collection::vec(proptest::sample::select(parts), 1..4).prop_map(|parts| parts.join("/"));
+    (path, prop::collection::vec(edit, 0..4)).prop_map(|(path, edits)| {
+        let (place, fix) = (json!({ "path": path }), json!({ "description": "", "edits": edits }));
+        json!({ "code": "bad", "level": "error", "message": "bad", "place": place, "fix": fix })
+    })
+}
+
+fn findings() -> impl Strategy<Value = Vec<Value>> {
+    let of = |parts: &'static [&'static str], most| prop::collection::vec(finding(parts), 0..most);
+    (of(PARTS, 12), prop_oneof![4 => of(BAD_PARTS, 1), 1 => of(BAD_PARTS, 3)])
+        .prop_map(|(good, bad)| good.into_iter().chain(bad).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
+
+    /// One home serves all documents: what changes in it would be found after the next.
+    #[test]
+    fn arbitrary_fixes_change_only_judged_files(findings in findings()) {
+        use std::sync::OnceLock;
+        static HOME: OnceLock<(Home, String)> = OnceLock::new();
+        let (home, component) = HOME.get_or_init(|| {
+            let home = home(&["plain.txt"], "FIXED");
+            let gate = home.read("gate.toml");
+            let component = gate.split('"').nth(3).expect("a path").to_owned();
+            (home, component)
+        });
+        let before = content(&home.path());
+        fs::write(component, verifier(&json!({ "status": "fail", "findings": findings }))).expect("written");
+        let ran = home.gate(&["fix", "--yes"]);
+        prop_assert!((0..=3).contains(&ran.exit), "{}", ran.stderr);
+        let differ = differences(&before, &content(&home.path()));
+        prop_assert!(differ.is_empty(), "{differ:?}");
+        home.write("plain.txt", "change\n");
     }
 }
