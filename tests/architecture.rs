@@ -12,6 +12,7 @@ const PIPELINE: &[&str] = &[
     "limits",
     "environment",
     "cores",
+    "own_folder",
     "random",
     "regular_file",
     "run_id",

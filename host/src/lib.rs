@@ -47,6 +47,7 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod cores;
+mod own_folder;
 mod random;
 mod regular_file;
 mod run_id;
