@@ -46,6 +46,7 @@
 pub mod text;
 pub mod limits;
 pub mod environment;
+mod compression;
 mod cores;
 mod own_folder;
 mod random;
@@ -53,7 +54,6 @@ mod regular_file;
 mod run_id;
 #[doc(hidden)]
 pub mod search_path;
-mod tape_files;
 mod temporary;
 pub mod cache_store;
 pub mod verdict;
@@ -62,6 +62,7 @@ pub mod submission;
 pub mod outcome;
 pub mod event;
 pub mod record;
+mod tape_files;
 pub mod retry;
 
 // The configuration file, the plan that it resolves to, and the rules that decide a gate.

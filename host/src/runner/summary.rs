@@ -1,6 +1,6 @@
 //! Combines the results of all files of a check into one verdict.
 
-use crate::commands::CommandResult;
+use crate::commands::{CommandResult, MAX_LISTED};
 use crate::config::Inapplicable;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{CallResult, LogLine};
@@ -17,6 +17,8 @@ pub(super) struct FilesResult {
     pub(super) log_dropped: u64,
     pub(super) ran: Vec<CommandResult>,
     pub(super) asked: Vec<ModelUse>,
+    /// How many more commands ran and models were asked.
+    pub(super) unlisted: u64,
 }
 
 /// The result for one file.
@@ -101,6 +103,7 @@ pub(super) fn summarise(
     let mut log_dropped = 0;
     let mut ran = Vec::new();
     let mut asked = Vec::new();
+    let mut unlisted = 0;
     let judged = answers.len();
     for (index, FileAnswer { result, digest }) in answers {
         let digest = digest.map(text::sha256).unwrap_or_default();
@@ -156,11 +159,10 @@ pub(super) fn summarise(
         }
         log.extend(answer.log);
         log_dropped += answer.log_dropped;
-        ran.extend(answer.ran);
-        asked.extend(answer.asked);
+        unlisted += answer.unlisted + list(&mut ran, answer.ran) + list(&mut asked, answer.asked);
     }
     if judged == 0 {
-        return FilesResult { verdict: None, files: Some(files), log, log_dropped, ran, asked };
+        return FilesResult { verdict: None, files: Some(files), log, log_dropped, ran, asked, unlisted };
     }
     let of = |status: Status| counts[status as usize];
     let order = [Status::Fail, Status::Error, Status::Abstain, Status::Pass];
@@ -192,7 +194,15 @@ pub(super) fn summarise(
         metrics,
         ..Verdict::of(status)
     };
-    FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
+    FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked, unlisted }
+}
+
+/// Lists what fits, and returns how many do not.
+fn list<T>(listed: &mut Vec<T>, more: Vec<T>) -> u64 {
+    let left = MAX_LISTED.saturating_sub(listed.len());
+    let cut = more.len().saturating_sub(left) as u64;
+    listed.extend(more.into_iter().take(left));
+    cut
 }
 
 /// Returns the summary of the first file without a judgement, and the names of the others.

@@ -66,7 +66,7 @@ fn a_ledger_of_format_1_is_read_and_gets_the_new_format() {
     let folder = tempfile::tempdir().expect("a folder");
     drop(filled(folder.path(), 2));
     let opened = |format: i64| {
-        sql(folder.path(), &format!("PRAGMA user_version = {format}"));
+        sql(folder.path(), &format!("DROP TABLE IF EXISTS attachment; PRAGMA user_version = {format}"));
         SqliteLedger::open(folder.path())
     };
     let ledger = opened(1).expect("a ledger");
@@ -75,6 +75,12 @@ fn a_ledger_of_format_1_is_read_and_gets_the_new_format() {
     });
     assert_eq!(format.expect("a number"), VERSION);
     assert_eq!(ledger.entries(&Filter::of(&project())).expect("entries").len(), 2);
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    drop(ledger);
+    let ledger = opened(2).expect("a ledger");
+    let attachment = Attachment { name: "inputs", part: 0, bytes: vec![1] };
+    ledger.attach("run", vec![attachment]).expect("attached");
+    assert_eq!(ledger.attachment("run", "inputs").expect("read"), [[1]]);
     drop(ledger);
     let refused = opened(VERSION + 1).expect_err("an unknown format").to_string();
     assert!(refused.contains("knows the formats up to"), "{refused}");
