@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn a_stream_is_read_as_it_was_written_in_any_pieces() {
-        let lines: Vec<String> = (0..60_000).map(|n| format!("{{\"n\":{}}}\n", n * 7_919 % 10_007)).collect();
+        let lines: Vec<String> =
+            (0..60_000_u32).map(|n| format!("{{\"n\":{}}}\n", n.wrapping_mul(2_654_435_761))).collect();
         let (mut stream, mut pieces) = (Compressor::new().expect("a stream"), Vec::new());
         for line in &lines {
             stream.add(line.as_bytes()).expect("compressed");

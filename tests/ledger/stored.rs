@@ -84,6 +84,25 @@ fn a_command_in_a_loop_fills_neither_disk_nor_memory_and_what_was_cut_is_named()
 }
 
 #[test]
+fn a_run_whose_answers_cannot_be_stored_is_no_pass() {
+    let stage = Stage::new();
+    loud(&stage, 2, "head -c 1000000 /dev/urandom", "");
+    assert_eq!(stage.run(&["run"]).status.code(), Some(0), "the caches are filled");
+    let mut failed = 0;
+    for at in (4..40).step_by(3) {
+        let output = stage.run_with("space", at);
+        stage.holds(&output, &format!("call {at}"));
+        match output.status.code() {
+            Some(0) => {}
+            Some(3) => failed += 1,
+            other => panic!("call {at}: {other:?} {}", said(&output)),
+        }
+    }
+    assert!(failed >= 5, "only {failed} calls mattered");
+    assert_eq!(stage.run(&["run"]).status.code(), Some(0));
+}
+
+#[test]
 fn bytes_of_any_kind_are_replayed_as_they_were() {
     let stage = Stage::new();
     let random = "head -c 3000000 /dev/urandom; printf 'a\\\\000b' >&2";

@@ -1,6 +1,6 @@
 //! Combines the results of all files of a check into one verdict.
 
-use crate::commands::{CommandResult, MAX_LISTED};
+use crate::commands::CommandResult;
 use crate::config::Inapplicable;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{CallResult, LogLine};
@@ -159,7 +159,9 @@ pub(super) fn summarise(
         }
         log.extend(answer.log);
         log_dropped += answer.log_dropped;
-        unlisted += answer.unlisted + list(&mut ran, answer.ran) + list(&mut asked, answer.asked);
+        ran.extend(answer.ran);
+        asked.extend(answer.asked);
+        unlisted += answer.unlisted;
     }
     if judged == 0 {
         return FilesResult { verdict: None, files: Some(files), log, log_dropped, ran, asked, unlisted };
@@ -195,14 +197,6 @@ pub(super) fn summarise(
         ..Verdict::of(status)
     };
     FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked, unlisted }
-}
-
-/// Lists what fits, and returns how many do not.
-fn list<T>(listed: &mut Vec<T>, more: Vec<T>) -> u64 {
-    let left = MAX_LISTED.saturating_sub(listed.len());
-    let cut = more.len().saturating_sub(left) as u64;
-    listed.extend(more.into_iter().take(left));
-    cut
 }
 
 /// Returns the summary of the first file without a judgement, and the names of the others.

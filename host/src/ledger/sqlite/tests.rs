@@ -257,6 +257,60 @@ fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
 }
 
 #[test]
+fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
+    let log = |folder: &Path| folder.join("ledger.db-wal");
+    let cut = |folder: &Path, to: u64| {
+        let file = fs::File::options().write(true).open(log(folder)).expect("the log");
+        let length = file.metadata().expect("a length").len();
+        file.set_len(length * to / 10).expect("cut");
+    };
+    let zeros = |folder: &Path, from: usize| {
+        let mut bytes = fs::read(log(folder)).expect("the log");
+        bytes[from..].fill(0);
+        std::os::unix::fs::FileExt::write_all_at(
+            &fs::File::options().write(true).open(log(folder)).expect("the log"),
+            &bytes,
+            0,
+        )
+        .expect("written");
+    };
+    let tampers: [(&str, &dyn Fn(&Path)); 5] = [
+        ("emptied", &|folder| cut(folder, 0)),
+        ("cut to its beginning", &|folder| cut(folder, 1)),
+        ("cut in the middle", &|folder| cut(folder, 5)),
+        ("its header overwritten", &|folder| zeros(folder, 0)),
+        ("its second half overwritten", &|folder| zeros(folder, 50_000)),
+    ];
+    for (what, tamper) in tampers {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = filled(folder.path(), 5);
+        tamper(folder.path());
+        ledger.append_one(&project(), note("lost")).expect_err(what);
+        ledger.append_one(&project(), note("lost too")).expect_err("it is closed");
+    }
+}
+
+#[test]
+fn what_is_stored_with_a_run_is_dropped_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+    let attachment = |part: u32| Attachment { name: "commands", part, bytes: vec![7; 3_000 + part as usize] };
+    for number in 1..=4 {
+        ledger.attach(&format!("run-{number}"), vec![attachment(0)]).expect("attached");
+        let entry = note(&number.to_string());
+        ledger.append_one(&project(), NewEntry { attachments: vec![attachment(1)], ..entry }).expect("appended");
+    }
+    ledger.attach("run-3", vec![attachment(1)]).expect_err("a part is stored once");
+    let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+    let sizes =
+        |run: &str| -> Vec<usize> { ledger.attachment(run, "commands").expect("read").iter().map(Vec::len).collect() };
+    assert_eq!((sizes("run-2"), sizes("run-4"), sizes("run-9")), (vec![3_000, 3_001], vec![3_000, 3_001], vec![]));
+    ledger.prune(&project(), 2).expect("pruned");
+    assert_eq!((sizes("run-2"), sizes("run-3")), (vec![], vec![3_000, 3_001]));
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+}
+
+#[test]
 fn an_anchor_that_was_kept_elsewhere_names_an_old_copy() {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = filled(folder.path(), 2);
