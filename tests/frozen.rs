@@ -115,6 +115,7 @@ fn reference(schema: &Value) -> String {
         ("`[overrides]`", keys(&root["overrides"]["properties"], &all)),
         ("`[plan]`", keys(&root["plan"]["properties"], &all)),
         ("`[evaluator]`", keys(&root["evaluator"]["properties"], &all)),
+        ("`[limits]`", keys(&root["limits"]["properties"], &all)),
         ("`[progress]`", keys(&root["progress"]["properties"], &all)),
     ];
     for name in root.as_object().expect("a table").keys().filter(|key| is_table(key)) {

@@ -4,6 +4,7 @@ mod commands;
 mod evidence;
 mod overrides;
 mod policy;
+mod stored;
 mod verify;
 
 use crate::support::isolate;
@@ -74,6 +75,8 @@ impl Stage {
             let record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a record");
             let stored = runs.iter().any(|entry| entry.labels.run == record["run"] && entry.labels.status == "pass");
             assert!(stored, "{when}: the run was acknowledged, and is not in the ledger");
+            let inputs = ledger.attachment(record["run"].as_str().expect("a run"), "inputs").expect("looked up");
+            assert_eq!(inputs.len(), 1, "{when}: the run was acknowledged, and cannot be bundled");
         }
         // What began and did not end is no pass.
         for run in history::interrupted(&ledger, &self.project()).expect("runs") {

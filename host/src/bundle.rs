@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
 use crate::record::Record;
-use crate::session::{POLICY_FILE, Policy, PolicyFiles, Request, RunInputs, StoredInputs, policy_files, tree_digest};
+use crate::session::{POLICY_FILE, Policy, PolicyFiles, Request, RunInputs, StoredRun, policy_files, tree_digest};
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace::Workspace;
@@ -102,22 +102,13 @@ struct BundledFile {
 pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Environment) -> Result<Bundle, Error> {
     let record = entry.record()?;
     let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
-    let state = ledger.folder().ok_or_else(|| gone("this ledger has no folder for the inputs of runs"))?;
-    let kept = StoredInputs::of(&state, &record.run);
-    let given = kept.given().map_err(|error| gone("its inputs are no longer stored").because(error))?;
+    let stored = StoredRun::of(ledger, &record.run);
+    let stored = stored.map_err(|error| gone("what is stored of it cannot be read").because(error))?;
+    let StoredRun { inputs: given, commands, models } = stored.ok_or_else(|| gone("its inputs are not stored"))?;
     let policy = policy(&record, folder, environment)?;
     let submission = submission(&given.submission)?;
     let work = work(ledger, &record, &submission, &given.paths, folder, environment)?;
-    let tape = |path: &Path| std::fs::read_to_string(path).ok();
-    Ok(Bundle {
-        version: VERSION,
-        entry: BundledEntry::of(entry),
-        commands: tape(&kept.commands()),
-        models: tape(&kept.models()),
-        given,
-        policy,
-        work,
-    })
+    Ok(Bundle { version: VERSION, entry: BundledEntry::of(entry), commands, models, given, policy, work })
 }
 
 /// Returns the submission that was checked. Fields that only the host may set are restored separately.

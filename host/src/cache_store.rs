@@ -7,11 +7,12 @@
 //! Entries are written to a temporary file and renamed, so any number of processes can share the folder. When the cache is
 //! too large, the least recently used entries are deleted.
 
+use crate::own_folder;
 use crate::random::random;
 use crate::regular_file::{self, Symlinks};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -61,23 +62,17 @@ pub struct CacheStore {
 }
 
 impl CacheStore {
-    /// Opens the cache in `folder`, and creates it if necessary. A folder that others can access is refused.
+    /// Opens the cache in `folder`, and creates it if necessary. A folder that others can write to or replace is refused.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::open_bounded(folder, MOST_BYTES)
     }
 
     /// Opens the cache with another size limit.
     pub fn open_bounded(folder: &Path, most_bytes: u64) -> io::Result<Self> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let found = fs::metadata(folder)?;
-        let refused = |why: &str| Err(io::Error::other(format!("the folder `{}` {why}", folder.display())));
-        if !is_mine(&found) {
-            return refused("belongs to another user");
-        }
-        if found.mode() & 0o022 != 0 {
-            return refused("is writable by other users");
-        }
-        Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
+        let refused = |why| io::Error::other(format!("the folder `{}` cannot be used: {why}", folder.display()));
+        let folder = own_folder::open(folder).map_err(refused)?.path;
+        let secret = secret(&folder.join("secret"))?;
+        Ok(Self { folder, secret, most_bytes, build: BUILD })
     }
 
     /// Returns an entry, if it exists and is authentic.

@@ -61,6 +61,7 @@ mod work_copy;
 
 pub use base_files::BaseFiles;
 pub use no_result::NoResult;
+pub(crate) use result::MAX_LISTED;
 pub use result::{Advice, Captured, CommandEnding, CommandResult, Rewrite};
 pub use script::Answers;
 pub use supervised::{Supervised, SupervisedEnd};
@@ -223,14 +224,24 @@ impl Commands {
     /// Runs a command for these files: several times if it takes files and they do not fit on one command line. The time
     /// limit covers all runs together.
     pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<CommandResult>, NoResult> {
+        self.run_by("", name, files).await
+    }
+
+    /// Runs a command for these files, on behalf of a check.
+    pub(crate) async fn run_by(
+        &self,
+        check: &str,
+        name: &str,
+        files: &[String],
+    ) -> Result<Vec<CommandResult>, NoResult> {
         let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
-            return self.run(name, Vec::new()).await.map(|ran| vec![ran]);
+            return self.run_with(check, name, Vec::new()).await.map(|ran| vec![ran]);
         };
         let mut outputs = Vec::new();
         let mut left = command.timeout;
         for run in command_lines::command_lines(command, files) {
             let command = CommandConfig { run, timeout: left, ..command.clone() };
-            let ran = self.run_once(name, &command, Vec::new()).await?;
+            let ran = self.run_once(check, name, &command, Vec::new()).await?;
             left = left.saturating_sub(ran.duration);
             let is_late = ran.ending == CommandEnding::TimedOut;
             outputs.push(ran);
@@ -243,6 +254,11 @@ impl Commands {
 
     /// Runs a command with these bytes on its stdin. Dropping the future kills everything that the command started.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
+        self.run_with("", name, stdin).await
+    }
+
+    /// Runs a command with these bytes on its stdin, on behalf of a check.
+    pub(crate) async fn run_with(&self, check: &str, name: &str, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
         if let Some(script) = &self.script {
             let none_left =
                 || Err(NoResult::not_started(format!("`commands.json` has no further answer of the command `{name}`")));
@@ -255,11 +271,17 @@ impl Commands {
             let hint = "name the command in a plan of the base commit, and allow it in `allow`";
             return Err(NoResult::not_started(why.clone()).with_hint(hint).of(name));
         }
-        self.run_once(name, command, stdin).await
+        self.run_once(check, name, command, stdin).await
     }
 
-    async fn run_once(&self, name: &str, command: &CommandConfig, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
-        if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
+    async fn run_once(
+        &self,
+        check: &str,
+        name: &str,
+        command: &CommandConfig,
+        stdin: Vec<u8>,
+    ) -> Result<CommandResult, NoResult> {
+        if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(check, name, command)) {
             return played.map_err(|error| error.of(name));
         }
         #[cfg(all(feature = "commands", target_os = "linux"))]
@@ -272,7 +294,7 @@ impl Commands {
             Err(NoResult::not_started(UNAVAILABLE.to_owned()))
         };
         let noted = |ran: CommandResult| match &self.tape {
-            Some(tape) => tape.note(&ran).map(|()| ran),
+            Some(tape) => tape.note(check, &ran).map(|()| ran),
             None => Ok(ran),
         };
         ran.and_then(noted).map_err(|error| error.of(name))

@@ -40,6 +40,7 @@ pub(crate) use files::pattern;
 pub(crate) use problem::{Positions, did_you_mean, nearest, one_of};
 pub(crate) use units::{milliseconds, show_duration};
 
+use crate::limits::StoredLimits;
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use read::{Table, TomlSource, TomlValue};
 use std::collections::BTreeMap;
@@ -84,6 +85,8 @@ pub struct Config {
     pub protected: Vec<String>,
     /// `[progress] file`: where reviews are logged, relative to gate.toml.
     pub progress: Option<String>,
+    /// `[limits]`: how much of the answers of commands and models is stored with a run.
+    pub stored: StoredLimits,
     /// The files that file checks may match, whatever their own patterns; empty for all.
     pub files: Vec<String>,
     /// The files that no file check matches.
@@ -158,6 +161,7 @@ fn read(mut root: Table<'_>) -> Config {
     let exclude = root.get("exclude").and_then(|value| value.patterns(true)).unwrap_or_default();
     let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
     let progress = one(&mut root, "progress", people::progress);
+    let stored = one(&mut root, "limits", people::stored);
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let places = Positions::default();
@@ -173,6 +177,7 @@ fn read(mut root: Table<'_>) -> Config {
         overrides,
         protected,
         progress,
+        stored,
         files,
         exclude,
         hook,

@@ -5,6 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
+/// The variables whose folders must be absolute, as the XDG Base Directory Specification says.
+const ABSOLUTE: [&str; 4] = ["HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
+
 /// The variables of an environment.
 ///
 /// A program that embeds the library decides what a run sees: [`Environment::of_process`], an empty one, or its own.
@@ -41,6 +44,21 @@ impl Environment {
         self.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
+    /// Returns the home folder, unless `$HOME` is relative.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.absolute("HOME")
+    }
+
+    /// Returns the path in a variable, if it is absolute.
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.path(name).filter(|path| path.is_absolute())
+    }
+
+    /// Returns the variables with a relative path where it must be absolute. They are ignored.
+    pub fn ignored(&self) -> impl Iterator<Item = &'static str> + use<'_> {
+        ABSOLUTE.into_iter().filter(|name| self.path(name).is_some_and(|path| path.is_relative()))
+    }
+
     /// Returns all variables.
     pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
@@ -62,7 +80,7 @@ impl Environment {
     }
 
     fn below(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
-        let folder = self.path(variable).or_else(|| Some(self.path("HOME")?.join(in_home)))?;
+        let folder = self.absolute(variable).or_else(|| Some(self.home()?.join(in_home)))?;
         Some(folder.join("gatehost"))
     }
 }
@@ -86,5 +104,23 @@ mod tests {
         assert_eq!(cache(&[]), None);
         let state: Environment = [("HOME", "/c")].into_iter().collect();
         assert_eq!(state.state_folder(), Some("/c/.local/state/gatehost".into()));
+    }
+
+    #[test]
+    fn a_relative_home_or_xdg_folder_is_ignored() {
+        for (variables, ignored, expected) in [
+            (&[("XDG_STATE_HOME", "b"), ("HOME", "/c")][..], &["XDG_STATE_HOME"][..], Some("/c/.local/state/gatehost")),
+            (&[("XDG_STATE_HOME", "/b"), ("HOME", "c")], &["HOME"], Some("/b/gatehost")),
+            (&[("XDG_STATE_HOME", "./b"), ("HOME", "..")], &["HOME", "XDG_STATE_HOME"], None),
+            (&[("XDG_STATE_HOME", "~/b"), ("HOME", "")], &["XDG_STATE_HOME"], None),
+            (&[("GATE_STATE_DIR", "a"), ("HOME", "c")], &["HOME"], Some("a")),
+            (&[("XDG_CACHE_HOME", "b"), ("XDG_CONFIG_HOME", "d")], &["XDG_CACHE_HOME", "XDG_CONFIG_HOME"], None),
+        ] {
+            let environment: Environment = variables.iter().copied().collect();
+            assert_eq!(environment.state_folder(), expected.map(Into::into), "{variables:?}");
+            assert_eq!(environment.ignored().collect::<Vec<_>>(), ignored, "{variables:?}");
+        }
+        let cache: Environment = [("XDG_CACHE_HOME", "b"), ("HOME", "/c")].into_iter().collect();
+        assert_eq!(cache.cache_folder(), Some("/c/.cache/gatehost".into()));
     }
 }

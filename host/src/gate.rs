@@ -88,13 +88,15 @@ pub struct CheckAnswer {
     pub commands: Vec<CommandEvidence>,
     /// The models that were asked.
     pub models: Vec<ModelUse>,
+    /// How many more commands were run and models asked, which are not listed.
+    pub unlisted: u64,
     /// The earlier run whose pass was reused, if so.
     pub reused: Option<String>,
 }
 
 impl From<Verdict> for CheckAnswer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, files: None, commands: Vec::new(), models: Vec::new(), reused: None }
+        Self { verdict, files: None, commands: Vec::new(), models: Vec::new(), unlisted: 0, reused: None }
     }
 }
 

@@ -18,7 +18,7 @@ pub mod stats;
 pub mod status;
 
 pub use chain::{Damage, DamageKind, Hash};
-pub use entry::{Entry, EntryKind, Labels, NewEntry, Project, UnknownKind};
+pub use entry::{Attachment, Entry, EntryKind, Labels, NewEntry, Project, UnknownKind};
 pub use sqlite::SqliteLedger;
 
 use crate::error::Error;
@@ -136,8 +136,12 @@ impl LedgerError {
     /// Returns the next action for the user.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoFolder => "set `GATE_STATE_DIR`, or run without a ledger: `--no-ledger`",
-            Self::Folder { .. } => "make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`",
+            Self::NoFolder => {
+                "set `GATE_STATE_DIR`, or `HOME` to an absolute path, or run without a ledger: `--no-ledger`"
+            }
+            Self::Folder { .. } => {
+                "choose a folder with `GATE_STATE_DIR` that only you can replace, or make this one yours alone (`chmod 700`)"
+            }
             Self::Unreadable(_) | Self::Unwritable(_) => {
                 "check the free space and the permissions of the state folder, or choose another with `GATE_STATE_DIR`"
             }
@@ -190,7 +194,20 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// Drops every entry up to this number, and appends an entry about that. The chain can be verified from there on.
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError>;
 
-    /// Returns the folder on this machine for more data about runs, if there is one.
+    /// Stores attachments of a run that has not ended. Like an entry that survives every process; the entry of the run makes
+    /// them survive a power loss.
+    fn attach(&self, run: &str, attachments: Vec<Attachment>) -> Result<(), LedgerError> {
+        let _ = (run, attachments);
+        Ok(())
+    }
+
+    /// Returns the parts of an attachment of a run, in order. Empty if it is not stored.
+    fn attachment(&self, run: &str, name: &str) -> Result<Vec<Vec<u8>>, LedgerError> {
+        let _ = (run, name);
+        Ok(Vec::new())
+    }
+
+    /// Returns the folder on this machine in which earlier versions stored more data about runs, if there is one.
     fn folder(&self) -> Option<PathBuf> {
         None
     }

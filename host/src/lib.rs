@@ -46,13 +46,14 @@
 pub mod text;
 pub mod limits;
 pub mod environment;
+mod compression;
 mod cores;
+mod own_folder;
 mod random;
 mod regular_file;
 mod run_id;
 #[doc(hidden)]
 pub mod search_path;
-mod tape_files;
 mod temporary;
 pub mod cache_store;
 pub mod verdict;
@@ -61,6 +62,7 @@ pub mod submission;
 pub mod outcome;
 pub mod event;
 pub mod record;
+mod tape_files;
 pub mod retry;
 
 // The configuration file, the plan that it resolves to, and the rules that decide a gate.

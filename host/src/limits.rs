@@ -1,4 +1,4 @@
-//! The resource limits of a verifier. Data only; `runtime` enforces them.
+//! The resource limits of a verifier, and of what a run stores. Data only.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,21 @@ pub struct Limits {
     pub log: usize,
     /// Findings that are kept. More are counted and dropped, which is not an error.
     pub findings: usize,
+}
+
+/// How many bytes of answers a run stores, before they are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredLimits {
+    /// For one check.
+    pub check: u64,
+    /// For the whole run.
+    pub run: u64,
+}
+
+impl Default for StoredLimits {
+    fn default() -> Self {
+        Self { check: 16 << 20, run: 64 << 20 }
+    }
 }
 
 /// Durations in whole milliseconds.

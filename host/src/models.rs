@@ -147,11 +147,21 @@ impl Models {
 
     /// Asks a model, and returns the answer and what it cost. Dropping the future cancels the request.
     pub async fn ask(&self, name: &str, question: ModelQuestion) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
+        self.ask_for("", name, question).await
+    }
+
+    /// Asks a model on behalf of a check.
+    pub(crate) async fn ask_for(
+        &self,
+        check: &str,
+        name: &str,
+        question: ModelQuestion,
+    ) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
         let start = Instant::now();
         let (question_sha256, nonce) = (question.sha256(), question.nonce.clone());
         let ModelExchange { came, attempts } = match (&self.script, self.declared.get(name)) {
             (Some((nonce, script)), _) => ModelExchange::scripted(name, nonce, script),
-            (None, Some(declared)) => self.exchange(name, declared, question).await,
+            (None, Some(declared)) => self.exchange(check, name, declared, question).await,
             (None, None) => ModelExchange::none(NoAnswer::Unreachable("the model is not declared".to_owned())),
         };
         let tokens = came.as_ref().ok().and_then(|reply| reply.tokens);
@@ -174,7 +184,13 @@ impl Models {
         (used, came.map(|Reply { text, stop, model, .. }| ModelAnswer { text, stop, model }))
     }
 
-    async fn exchange(&self, name: &str, declared: &DeclaredModel, question: ModelQuestion) -> ModelExchange {
+    async fn exchange(
+        &self,
+        check: &str,
+        name: &str,
+        declared: &DeclaredModel,
+        question: ModelQuestion,
+    ) -> ModelExchange {
         let DeclaredModel { model, budget } = declared;
         if distinct::refused(model, model.model.as_deref(), &self.executor) {
             return ModelExchange::none(NoAnswer::NotDistinct);
@@ -188,13 +204,15 @@ impl Models {
             Err(why) => return ModelExchange::none(why),
         };
         let ModelExchange { came, attempts } = match self.tape.as_deref() {
-            Some(ModelTape::Replay(player)) => ModelExchange { came: player.play(name, model, &rendered), attempts: 0 },
+            Some(ModelTape::Replay(player)) => {
+                ModelExchange { came: player.play(check, name, model, &rendered), attempts: 0 }
+            }
             Some(ModelTape::Record(recorder)) => {
-                let ModelExchange { came, attempts } = self.send(model, &rendered, &spending).await;
-                let came = recorder.record(name, model, &rendered, came);
+                let ModelExchange { came, attempts } = self.send(check, model, &rendered, &spending).await;
+                let came = recorder.record(check, name, model, &rendered, came);
                 ModelExchange { came, attempts }
             }
-            None => self.send(model, &rendered, &spending).await,
+            None => self.send(check, model, &rendered, &spending).await,
         };
         if let Ok(reply) = &came {
             spending.settle(reply.tokens);
@@ -208,10 +226,16 @@ impl Models {
         ModelExchange { came, attempts }
     }
 
-    async fn send(&self, model: &ModelConfig, rendered: &Rendered, spending: &budget::Spending<'_>) -> ModelExchange {
+    async fn send(
+        &self,
+        check: &str,
+        model: &ModelConfig,
+        rendered: &Rendered,
+        spending: &budget::Spending<'_>,
+    ) -> ModelExchange {
         let within = model.timeout.min(spending.time_left());
         match model.api {
-            Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
+            Api::Command => command::ask(&self.commands, check, model, rendered, within, spending).await,
             #[cfg(feature = "models")]
             Api::Anthropic | Api::Openai => {
                 transport::ask(&self.client, &self.environment, model, rendered, within, spending).await

@@ -83,11 +83,36 @@ pub struct Record {
     /// Settings of the configuration that have no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Answers of commands and models that were not stored with the run, because they exceed `[limits]` of gate.toml. Such a run
+    /// cannot be replayed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_stored: Vec<NotStored>,
     /// The feedback for the author of the work; absent after a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The gate and all its members.
     pub gate: Node,
+}
+
+/// Answers that a check got from commands or models, and that were not stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotStored {
+    /// The check.
+    pub check: String,
+    /// `commands` or `models`.
+    pub kind: String,
+    /// How many results or answers.
+    pub results: u64,
+    /// Their size in bytes, as a recording has them.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for NotStored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { check, kind, results, bytes } = self;
+        let what = if kind == "models" { "answers of models" } else { "results of commands" };
+        write!(f, "{results} {what} of the check `{check}` ({bytes} bytes)")
+    }
 }
 
 /// A mark that qualifies a status.
@@ -334,6 +359,7 @@ impl Record {
             files: 0,
             unjudged: Vec::new(),
             warnings: Vec::new(),
+            not_stored: Vec::new(),
             feedback: None,
             gate,
         }

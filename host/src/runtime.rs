@@ -32,7 +32,7 @@ pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{CallContext, CallResult, FileInput, Used};
 pub use capability::{
-    AskModels, Capabilities, Capability, CommandsFor, Granted, Grants, Pending, ReadFiles, RunCommands,
+    AskModels, Capabilities, Capability, CommandsFor, Granted, Grants, ModelsFor, Pending, ReadFiles, RunCommands,
 };
 pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;

@@ -57,7 +57,7 @@ pub(crate) use recorder::refuse_while_halted;
 pub(crate) use request::Repeat;
 pub use request::{Checks, Recording, Request, Unread, WorkState};
 pub use stored_inputs::forget;
-pub(crate) use stored_inputs::{RunInputs, StoredInputs};
+pub(crate) use stored_inputs::{RunInputs, StoredRun};
 pub(crate) use subject::submission_digest as tree_digest;
 pub use subject::{digest_of, is_unchanged};
 pub use tasks::{plan_file, planned_tasks};

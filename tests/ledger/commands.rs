@@ -346,7 +346,7 @@ fn a_ledger_that_cannot_be_used_is_no_pass() {
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
     let expected = format!(
-        "error: cannot use the state folder `{}`: it is writable by other users\nhint: make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`\n",
+        "error: cannot use the state folder `{}`: it is writable by other users\nhint: choose a folder with `GATE_STATE_DIR` that only you can replace, or make this one yours alone (`chmod 700`)\n",
         stage.state().display()
     );
     assert_eq!(text(&output.stderr), expected);

@@ -69,6 +69,12 @@ pub async fn replay(host: &Host, bundle: &Bundle, environment: &Environment) -> 
         return Err(Error::input(format_args!("expected a bundle of version {VERSION}, found {}", bundle.version)));
     }
     let recorded = bundle.entry.entry()?.record()?;
+    if !recorded.not_stored.is_empty() {
+        let missing: Vec<String> = recorded.not_stored.iter().map(ToString::to_string).collect();
+        let message = format!("run {} cannot be replayed: not stored were {}", recorded.run, missing.join(", "));
+        let hint = "raise `stored` or `stored_per_check` in `[limits]` of gate.toml, and run the gate again";
+        return Err(Error::input(message).hint(hint.to_owned()));
+    }
     let failed = |error: io::Error| Error::host("cannot put the bundle into a temporary folder").because(error);
     let folder = tempfile::tempdir().map_err(failed)?;
     let root = folder.path().canonicalize().map_err(failed)?;

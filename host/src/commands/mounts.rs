@@ -90,8 +90,7 @@ impl Mounts {
         protected: &Protected,
         private: &[Private],
     ) -> Result<Self, NoResult> {
-        let home = environment.path("HOME").filter(|home| home.is_absolute());
-        let home = home.and_then(|home| home.canonicalize().ok());
+        let home = environment.home().and_then(|home| home.canonicalize().ok());
         let mut seen = MountsBuilder::new(home.as_deref());
         for system in SYSTEM {
             seen.read(Path::new(system));

@@ -7,6 +7,9 @@ use crate::verdict::{Edit, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 
+/// The most commands or models of a check that its record lists. Others are counted.
+pub(crate) const MAX_LISTED: usize = 1_000;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandEnding {
@@ -90,6 +93,29 @@ pub struct Rewrite {
 /// How many bytes of the beginning and of the end of an output are shown.
 const SHOWN: usize = 2_000;
 
+impl CommandResult {
+    /// Returns the result with what the record shows of it: a verifier can run a command many times, and its outputs are large.
+    pub(crate) fn shortened(self) -> Self {
+        Self { stdout: self.stdout.shortened(), stderr: self.stderr.shortened(), rewrites: Vec::new(), ..self }
+    }
+}
+
+impl Captured {
+    /// Returns the output without the middle that is never shown. A character has at most 4 bytes.
+    fn shortened(self) -> Self {
+        const END: usize = 4 * SHOWN;
+        let Self { mut head, mut tail, length, sha256 } = self;
+        if head.len() + tail.len() > 2 * END {
+            // What is shown first may end in the tail, and what is shown last may begin in the head.
+            let (of_tail, of_head) = (END.saturating_sub(head.len()), END.saturating_sub(tail.len()));
+            let middle = [&head[head.len() - of_head..], &tail[..of_tail]].concat();
+            tail = [&middle, &tail[tail.len().saturating_sub(END)..]].concat();
+            head = head[..END.min(head.len())].to_vec();
+        }
+        Self { head, tail, length, sha256 }
+    }
+}
+
 impl From<&CommandResult> for CommandEvidence {
     fn from(ran: &CommandResult) -> Self {
         let printed = |captured: &Captured| Printed { length: captured.length, sha256: captured.sha256.clone() };
@@ -138,4 +164,26 @@ fn shortened(captured: &Captured) -> String {
     }
     let (first, last) = (&whole[..SHOWN.min(whole.len())], &whole[whole.len().saturating_sub(SHOWN)..]);
     format!("{}\n[…]\n{}", text(first), text(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_output_is_shown_as_before() {
+        let text: String = (0..60_000).map(|n| ['a', '\n', 'ä', '€', '🦀', '\0'][n * 7 % 6]).collect();
+        let bytes = text.into_bytes();
+        // Whole characters: what is cut out of a long output begins and ends anywhere.
+        for head in [0, 12, 3_996, 7_992, 8_004, 15_996, 16_008, 20_004, 100_008] {
+            for (tail, more) in [(0, 0), (0, 9), (12, 0), (2_004, 9), (7_992, 9), (20_004, 9), (20_016, 0)] {
+                let (head, tail) = (bytes[..head].to_vec(), bytes[bytes.len() - tail..].to_vec());
+                let length = (head.len() + tail.len() + more) as u64;
+                let captured = Captured { head, tail, length, sha256: String::new() };
+                let short = captured.clone().shortened();
+                assert!(short.head.len() + short.tail.len() <= 8 * SHOWN);
+                assert!(shortened(&short) == shortened(&captured), "{} {}", captured.head.len(), captured.tail.len());
+            }
+        }
+    }
 }

@@ -9,8 +9,10 @@
 
 use super::{Advice, Captured, CommandEnding, CommandResult, NoResult, Rewrite};
 use crate::config::{CommandConfig, SandboxLevel};
-use crate::tape_files::TapeFiles;
+use crate::tape_files::{MAX_BYTES, StoredTape, TapeFiles};
 use crate::text::{self, hex};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,9 +22,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-
-/// A longer tape is not read.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// A recording of command results.
 #[derive(Debug)]
@@ -38,8 +37,8 @@ pub enum CommandTape {
 pub struct CommandRecorder(TapeFiles);
 
 impl CommandRecorder {
-    fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
-        let written = self.0.append(&CommandTapeLine::of(ran));
+    fn note(&self, check: &str, ran: &CommandResult) -> Result<(), NoResult> {
+        let written = self.0.append(check, &CommandTapeLine::of(ran));
         written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
     }
 }
@@ -67,6 +66,9 @@ pub enum BadCommandTape {
         /// Why.
         source: io::Error,
     },
+    /// The file is too long.
+    #[error("the recording `{}` has more than {MAX_BYTES} bytes", .0.display())]
+    TooLong(PathBuf),
     /// A line is not the result of a command.
     #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
@@ -104,12 +106,58 @@ struct CommandTapeLine {
     rewrites: Vec<Rewrite>,
 }
 
-/// An output: its text, or its beginning and its end if it is too long.
+/// An output: its text, or its beginning and its end if it is too long. Bytes that are not text, or that JSON would have to escape,
+/// are base64.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum TapeOutput {
     Whole(String),
-    Cut { head: String, tail: String, length: u64, sha256: String },
+    Cut {
+        head: String,
+        tail: String,
+        length: u64,
+        sha256: String,
+    },
+    Bytes {
+        head_base64: TapeBytes,
+        #[serde(default, skip_serializing_if = "TapeBytes::is_empty")]
+        tail_base64: TapeBytes,
+        length: u64,
+        sha256: String,
+    },
+}
+
+/// Bytes in base64.
+#[derive(Debug, Default)]
+struct TapeBytes(Vec<u8>);
+
+impl TapeBytes {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for TapeBytes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&base64::display::Base64Display::new(&self.0, &STANDARD))
+    }
+}
+
+impl<'de> Deserialize<'de> for TapeBytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Returns text that is shorter in JSON than in base64.
+fn plain(bytes: &[u8]) -> Option<&str> {
+    let escaped = |byte: &u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    let length: usize = bytes.iter().map(escaped).sum();
+    str::from_utf8(bytes).ok().filter(|_| length <= bytes.len() / 3 * 4 + 64)
 }
 
 impl Default for TapeOutput {
@@ -124,13 +172,18 @@ impl TapeOutput {
     }
 
     fn of(captured: &Captured) -> Self {
-        match str::from_utf8(&captured.head) {
-            Ok(whole) if captured.length == whole.len() as u64 => Self::Whole(whole.to_owned()),
-            _ => Self::Cut {
-                head: String::from_utf8_lossy(&captured.head).into_owned(),
-                tail: String::from_utf8_lossy(&captured.tail).into_owned(),
-                length: captured.length,
-                sha256: captured.sha256.clone(),
+        let Captured { head, tail, length, sha256 } = captured;
+        match (plain(head), plain(tail)) {
+            (Some(whole), _) if *length == whole.len() as u64 => Self::Whole(whole.to_owned()),
+            (Some(head), Some(tail)) => {
+                let (head, tail) = (head.to_owned(), tail.to_owned());
+                Self::Cut { head, tail, length: *length, sha256: sha256.clone() }
+            }
+            _ => Self::Bytes {
+                head_base64: TapeBytes(head.clone()),
+                tail_base64: TapeBytes(tail.clone()),
+                length: *length,
+                sha256: sha256.clone(),
             },
         }
     }
@@ -143,6 +196,9 @@ impl TapeOutput {
             }
             Self::Cut { head, tail, length, sha256 } => {
                 Captured { head: head.into_bytes(), tail: tail.into_bytes(), length, sha256 }
+            }
+            Self::Bytes { head_base64: TapeBytes(head), tail_base64: TapeBytes(tail), length, sha256 } => {
+                Captured { head, tail, length, sha256 }
             }
         }
     }
@@ -186,22 +242,26 @@ impl CommandTape {
         Ok(Self::Record(CommandRecorder(create(path)?)))
     }
 
-    /// Returns the same tape, whose results are also written to this new file.
-    pub(crate) fn copied_to(&self, path: &Path) -> Result<Self, BadCommandTape> {
-        let copy = create(path)?;
-        Ok(match self {
-            Self::Record(CommandRecorder(files)) => Self::Record(CommandRecorder(files.and(copy))),
-            Self::Replay(CommandPlayer { lines, .. }) => {
-                Self::Replay(CommandPlayer { lines: Arc::clone(lines), copy: CommandRecorder(copy) })
+    /// Returns the same tape, whose results are also stored with the run.
+    pub(crate) fn and_stored(tape: Option<&Self>, stored: Arc<StoredTape>) -> Self {
+        match tape {
+            None => Self::Record(CommandRecorder(TapeFiles::default().and_stored(stored))),
+            Some(Self::Record(CommandRecorder(files))) => Self::Record(CommandRecorder(files.and_stored(stored))),
+            Some(Self::Replay(CommandPlayer { lines, .. })) => {
+                let copy = CommandRecorder(TapeFiles::default().and_stored(stored));
+                Self::Replay(CommandPlayer { lines: Arc::clone(lines), copy })
             }
-        })
+        }
     }
 
     /// Reads a file to replay.
     pub fn replay(path: &Path) -> Result<Self, BadCommandTape> {
         let unusable = |source| BadCommandTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();
-        File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text)).map_err(unusable)?;
+        File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(unusable)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(BadCommandTape::TooLong(path.to_owned()));
+        }
         let mut lines: BTreeMap<String, VecDeque<CommandTapeLine>> = BTreeMap::new();
         for (line, entry) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let invalid = |message: String| BadCommandTape::Invalid { path: path.to_owned(), line, message };
@@ -215,8 +275,13 @@ impl CommandTape {
         Ok(Self::Replay(CommandPlayer { lines: Arc::new(Mutex::new(lines)), copy: CommandRecorder::default() }))
     }
 
-    /// Returns the recorded result of a command.
-    pub(super) fn played(&self, name: &str, command: &CommandConfig) -> Option<Result<CommandResult, NoResult>> {
+    /// Returns the recorded result of a command for a check.
+    pub(super) fn played(
+        &self,
+        check: &str,
+        name: &str,
+        command: &CommandConfig,
+    ) -> Option<Result<CommandResult, NoResult>> {
         let Self::Replay(CommandPlayer { lines, copy }) = self else { return None };
         let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
@@ -244,13 +309,13 @@ impl CommandTape {
                 })
             }
         };
-        Some(played.and_then(|ran| copy.note(&ran).map(|()| ran)))
+        Some(played.and_then(|ran| copy.note(check, &ran).map(|()| ran)))
     }
 
-    /// Records the result of a command. If it cannot be written, the command has no result, because a recording must be
+    /// Records the result of a command for a check. If it cannot be written, the command has no result, because a recording must be
     /// complete.
-    pub(super) fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
-        if let Self::Record(recorder) = self { recorder.note(ran) } else { Ok(()) }
+    pub(super) fn note(&self, check: &str, ran: &CommandResult) -> Result<(), NoResult> {
+        if let Self::Record(recorder) = self { recorder.note(check, ran) } else { Ok(()) }
     }
 }
 
@@ -290,18 +355,18 @@ mod tests {
             replayed: false,
             on_base: false,
         };
-        tape.note(&ran(1)).expect("noted");
-        tape.note(&ran(0)).expect("noted");
+        tape.note("c", &ran(1)).expect("noted");
+        tape.note("c", &ran(0)).expect("noted");
         assert!(matches!(CommandTape::record(&path), Err(BadCommandTape::Exists(_))));
         let tape = CommandTape::replay(&path).expect("a tape");
         for code in [1, 0] {
-            let played = tape.played("it", &command()).expect("played").expect("a result");
+            let played = tape.played("c", "it", &command()).expect("played").expect("a result");
             assert_eq!(
                 (played.ending, &*played.stdout.head, played.replayed),
                 (CommandEnding::Exited(code), &b"out\n"[..], true)
             );
         }
-        assert!(tape.played("it", &command()).expect("played").is_err(), "none is left");
+        assert!(tape.played("c", "it", &command()).expect("played").is_err(), "none is left");
     }
 
     #[test]
@@ -320,6 +385,39 @@ mod tests {
         }
         std::fs::write(&path, "{\"command\": \"it\", \"argv\": [\"false\"], \"exit_code\": 0}").expect("written");
         let tape = CommandTape::replay(&path).expect("a tape");
-        assert!(tape.played("it", &command()).expect("played").is_err(), "another command");
+        assert!(tape.played("c", "it", &command()).expect("played").is_err(), "another command");
+    }
+
+    #[test]
+    fn every_output_is_replayed_byte_by_byte_and_takes_little_more_space() {
+        let digest = |bytes: &[u8]| hex(&Sha256::digest(bytes));
+        let noise: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+        for (head, tail, length) in [
+            (&b""[..], &b""[..], 0),
+            (b"text, with \"quotes\" and \xc3\xa4\n", b"", 32),
+            (&[0; 10_000], b"", 10_000),
+            (&[0; 10_000], &[0x1b; 10_000], 5_000_000),
+            (&noise, b"", 10_000),
+            (&noise, b"text", 20_000),
+            (b"text", &noise, 20_000),
+            // Cut within a character.
+            (b"\xc3", b"\xa4", 1_000),
+            (b"a head", b"a tail", 1_000),
+        ] {
+            let head = head.to_vec();
+            let ran = Captured { tail: tail.to_vec(), length, sha256: digest(&head), head };
+            let line = serde_json::to_string(&TapeOutput::of(&ran)).expect("JSON");
+            assert!(line.len() <= (ran.head.len() + ran.tail.len()) * 4 / 3 + 300, "{} bytes", line.len());
+            let read: TapeOutput = serde_json::from_str(&line).expect("an output");
+            assert_eq!(read.captured(), ran, "{line}");
+        }
+        // As earlier versions wrote it.
+        let old = r#"{"head": "a\u0000", "tail": "b", "length": 100, "sha256": "00"}"#;
+        let read: TapeOutput = serde_json::from_str(old).expect("an output");
+        assert_eq!(
+            (read.captured().head, serde_json::from_str::<TapeOutput>("\"\\u0000\"").expect("one").captured().head),
+            (b"a\0".to_vec(), vec![0])
+        );
+        assert!(serde_json::from_str::<TapeOutput>(r#"{"head_base64": "?", "length": 1, "sha256": ""}"#).is_err());
     }
 }

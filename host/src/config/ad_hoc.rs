@@ -7,7 +7,7 @@ use super::{
     Access, CheckConfig, CommandConfig, Config, DEADLINE, GateConfig, Grant, HookConfig, LoopConfig, MemberConfig,
     MemberTarget, Overrides, RuleConfig, SandboxLevel,
 };
-use crate::limits::Limits;
+use crate::limits::{Limits, StoredLimits};
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,6 +54,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         overrides: Overrides::default(),
         protected: Vec::new(),
         progress: None,
+        stored: StoredLimits::default(),
         files: Vec::new(),
         exclude: Vec::new(),
         hook: HookConfig::default(),

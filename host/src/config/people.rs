@@ -1,7 +1,10 @@
-//! `[retry]`, `[escalation]` and `[overrides]`: what happens after a failure, and who may let work through.
+//! `[retry]`, `[escalation]`, `[overrides]`, `[progress]` and `[limits]`: what happens after a failure, who may let work through, and
+//! what is written down.
 
 use super::read::{Table, TomlValue};
+use crate::limits::StoredLimits;
 use crate::retry::{EscalationPolicy, Retries, RetryPolicy};
+use crate::tape_files;
 use serde::Serialize;
 use std::path::{Component, Path};
 use std::time::Duration;
@@ -105,4 +108,21 @@ pub(super) fn progress(mut table: Table<'_>) -> Option<String> {
     });
     table.finish();
     file
+}
+
+/// Reads `[limits]`: how much of the answers of commands and models is stored with a run. A run that stores more could not be
+/// replayed.
+pub(super) fn stored(mut table: Table<'_>) -> StoredLimits {
+    let default = StoredLimits::default();
+    let mut of = |key, default| {
+        let size = table.get(key).and_then(|value| match value.size()? {
+            size if size <= tape_files::MAX_BYTES => Some(size),
+            _ => value.expected("at most `256MiB`"),
+        });
+        size.unwrap_or(default)
+    };
+    let run = of("stored", default.run);
+    let stored = StoredLimits { run, check: of("stored_per_check", default.check.min(run)) };
+    table.finish();
+    stored
 }

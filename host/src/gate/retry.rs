@@ -60,7 +60,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         // The verdict is that of the deciding run, and so is the evidence for later tiers.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
             node.reason = if node.flaky { format!("runs disagree: {}", words.join(", ")) } else { run.reason };
-            let CheckAnswer { verdict, files, commands, models, reused } = run.answer;
+            let CheckAnswer { verdict, files, commands, models, reused, .. } = run.answer;
             if let Some(run) = &reused {
                 node.reason = format!("passed in run {run}, and its inputs have not changed");
             }
@@ -104,6 +104,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             let Checked::Answer(answer) = &judged else { return judged };
             node.commands.extend_from_slice(&answer.commands);
             node.models.extend_from_slice(&answer.models);
+            node.unlisted += answer.unlisted;
             let by_output = answer.verdict.error.as_ref().is_some_and(|error| error.kind.is_by_output());
             if answer.verdict.status != Status::Error || by_output || left == 0 || deadline.is_over() {
                 return judged;

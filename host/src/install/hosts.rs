@@ -33,7 +33,7 @@ pub fn settings_files(host: AgentHost, root: &Path, environment: &Environment) -
         AgentHost::Codex => &[".codex/config.toml"],
         AgentHost::Copilot | AgentHost::Cursor => &[],
     };
-    let folders = [Some(root.to_owned()), environment.path("HOME")];
+    let folders = [Some(root.to_owned()), environment.home()];
     folders.into_iter().flatten().flat_map(|folder| names.iter().map(move |name| folder.join(name))).collect()
 }
 

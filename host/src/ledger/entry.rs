@@ -194,13 +194,26 @@ pub struct NewEntry {
     pub labels: Labels,
     /// Its bytes: JSON.
     pub body: Vec<u8>,
+    /// What is stored with it, outside the chain: what `gate replay` needs to repeat its run.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A part of something that is stored with a run, outside the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name, such as `inputs`.
+    pub name: &'static str,
+    /// The number of the part, from 0.
+    pub part: u32,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl NewEntry {
     /// Creates an entry with this body; [`super::body`] has the usual ones.
     pub fn new(kind: EntryKind, labels: Labels, body: &impl Serialize) -> Result<Self, LedgerError> {
         let body = serde_json::to_vec(body).map_err(|error| LedgerError::Unwritable(error.to_string()))?;
-        Ok(Self { kind, labels, body })
+        Ok(Self { kind, labels, body, attachments: Vec::new() })
     }
 
     /// Creates the entry of a run.

@@ -4,23 +4,25 @@
 //! taking the write lock. After a write error, the connection is closed and nothing more is written through it: after a
 //! failed fsync, the state in memory says nothing about the disk.
 
-mod bodies;
 mod check;
+mod files;
 mod folder;
+mod log;
 mod rows;
-mod torn;
 
 use super::chain::{self, Damage, DamageKind, Hash, HashedEntry};
 use super::{
-    Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey,
+    Attachment, Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey,
     body::{CutOff, Pruned},
 };
 use crate::text;
+use files::OpenFiles;
+use log::LogEnd;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 const FILE: &str = "ledger.db";
@@ -28,10 +30,17 @@ const FILE: &str = "ledger.db";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// `gate` in ASCII, so that `file` can tell what it is.
 const APPLICATION: i64 = 0x6761_7465;
-/// Version 1 had no compressed bodies. What it stored is read as it is.
-const VERSION: i64 = 2;
+/// Version 1 had no compressed bodies, and version 2 no attachments. What they stored is read as it is.
+const VERSION: i64 = 3;
 /// Pages of the write-ahead log after which it is written back. Whoever opens the database first reads that log.
 const LOG_PAGES: u32 = 128;
+
+/// What is stored with runs, outside the chain. Its rows are large and written in order, so they are in the index itself.
+const ATTACHMENT: (&str, &str) = (
+    "attachment",
+    "CREATE TABLE attachment (run TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, \
+     PRIMARY KEY (run, name, part)) STRICT, WITHOUT ROWID",
+);
 
 /// `head` has one row: the last entry, and the last one that was dropped.
 const SCHEMA: &[(&str, &str)] = &[
@@ -48,6 +57,7 @@ const SCHEMA: &[(&str, &str)] = &[
         "CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, hash BLOB NOT NULL, \
          base_seq INTEGER NOT NULL, base_hash BLOB NOT NULL) STRICT",
     ),
+    ATTACHMENT,
     ("entry_kind", "CREATE INDEX entry_kind ON entry (project, kind, seq)"),
     ("entry_task", "CREATE INDEX entry_task ON entry (project, task, seq) WHERE task <> ''"),
     ("entry_session", "CREATE INDEX entry_session ON entry (project, session, seq) WHERE session <> ''"),
@@ -58,9 +68,14 @@ const SCHEMA: &[(&str, &str)] = &[
 /// The store.
 #[derive(Debug)]
 pub struct SqliteLedger {
+    /// Without symlinks.
     folder: PathBuf,
-    /// The device and the inode of the database.
-    file: Option<(u64, u64)>,
+    /// As the caller named it.
+    named: PathBuf,
+    /// The files of the database that are open, by the path at which the next process finds them.
+    files: OpenFiles,
+    /// Whether the write-ahead log is new, and no commit has waited for its name yet.
+    is_new: AtomicBool,
     /// `None` after an error while writing.
     connection: Mutex<Option<Connection>>,
 }
@@ -68,9 +83,12 @@ pub struct SqliteLedger {
 impl SqliteLedger {
     /// Opens the ledger in a folder, and creates both if they are missing. A folder that others can write to is refused.
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
-        let path = folder::prepare(folder)?.join(FILE);
-        let connection = connect(&path).map_err(|error| unusable(folder, &error))?;
-        Ok(Self { folder: folder.to_owned(), file: file_id(&path), connection: Mutex::new(Some(connection)) })
+        let named = folder;
+        let folder = folder::prepare(named)?;
+        let connection = connect(&folder.join(FILE)).map_err(|error| unusable(named, &error))?;
+        let files = OpenFiles::of(named).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
+        let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
+        Ok(Self { folder, named: named.to_owned(), files, is_new, connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
@@ -92,32 +110,52 @@ impl SqliteLedger {
         read(self.lock().as_ref().ok_or_else(closed)?)
     }
 
-    /// Runs `work` in a transaction with the write lock. An error closes the connection.
+    /// Runs `work` in a transaction with the write lock. An error closes the connection. Returns only if the next process finds
+    /// what was written.
     fn write<T>(
         &self,
         durability: Durability,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, LedgerError>,
+        work: impl FnOnce(&Transaction<'_>, Option<&LogEnd>) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         let mut guard = self.lock();
         let mut connection = guard.take().ok_or_else(closed)?;
+        // Without this, a commit could overwrite what another process has written to the files that are there now.
+        self.files.are_at(&self.named)?;
         // The first sync of a log by a process makes SQLite sync the folder too, which costs as much again. That is needed only
         // for a log that is new. An older log is synced here, after the commit and before the append returns.
-        let is_new = self.log().metadata().map_or(true, |log| log.len() == 0);
-        let by_sqlite = is_new && durability == Durability::Power;
+        let by_sqlite = durability == Durability::Power && self.is_new.load(Ordering::Relaxed);
         let synchronous = if by_sqlite { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
         connection.execute_batch(synchronous).map_err(unwritable)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
-        let done = work(&transaction)?;
+        let before = log_end(&self.log())?;
+        let done = work(&transaction, before.as_ref())?;
         transaction.commit().map_err(unwritable)?;
-        if durability == Durability::Power && !by_sqlite {
+        if by_sqlite {
+            self.is_new.store(false, Ordering::Relaxed);
+        } else if durability == Durability::Power {
             self.sync()?;
         }
-        // An executor could delete the file. Its content would then be lost when this process ends.
-        if self.file.is_none() || file_id(&self.path()) != self.file {
-            return Err(LedgerError::Unwritable(format!("`{FILE}` was removed or replaced during the run")));
-        }
+        // An executor could remove or empty a file. Its content would then be lost when this process ends.
+        self.files.are_at(&self.named)?;
+        self.is_logged(&mut connection, before.as_ref())?;
         *guard = Some(connection);
         Ok(done)
+    }
+
+    /// Refuses a log that does not contain the commit that this process has just made.
+    fn is_logged(&self, connection: &mut Connection, before: Option<&LogEnd>) -> Result<(), LedgerError> {
+        let follows = |end: Option<LogEnd>| end.is_some_and(|end| end.follows(before));
+        if follows(log_end(&self.log())?) {
+            return Ok(());
+        }
+        // With the lock, because another process could be starting the log from its beginning.
+        let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
+        let end = log_end(&self.log())?;
+        drop(locked);
+        if follows(end) {
+            return Ok(());
+        }
+        Err(LedgerError::Unwritable(format!("`{FILE}-wal` was emptied or overwritten during the run")))
     }
 
     /// Opens the write-ahead log. SQLite's locks are on other files, so it can be opened and closed here.
@@ -133,11 +171,8 @@ impl SqliteLedger {
 
     /// Returns an entry about an earlier write that stopped before its commit, if there was one. Its entries were never
     /// acknowledged.
-    fn torn_write(&self) -> Result<Option<NewEntry>, LedgerError> {
-        let pages = torn::uncommitted_pages(&self.log()).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
-        if pages == 0 {
-            return Ok(None);
-        }
+    fn torn_write(log: Option<&LogEnd>) -> Result<Option<NewEntry>, LedgerError> {
+        let Some(pages) = log.map(|end| end.uncommitted).filter(|pages| *pages > 0) else { return Ok(None) };
         let why = format!("an earlier write stopped before its commit, and {pages} pages of it were discarded");
         let cut = CutOff { step: "append".to_owned(), why };
         NewEntry::new(EntryKind::CutOff, Labels::default(), &cut).map(Some)
@@ -171,12 +206,14 @@ impl Ledger for SqliteLedger {
         entries: Vec<NewEntry>,
         durability: Durability,
     ) -> Result<Vec<Entry>, LedgerError> {
-        let appended = self.write(durability, |transaction| {
+        let appended = self.write(durability, |transaction, log| {
             let mut head = self.tail(transaction)?.head;
-            let torn = self.torn_write()?;
+            let torn = Self::torn_write(log)?;
             let unasked = torn.iter().len();
             let mut appended = Vec::with_capacity(entries.len() + unasked);
-            for entry in torn.into_iter().chain(entries) {
+            for mut entry in torn.into_iter().chain(entries) {
+                let attachments = std::mem::take(&mut entry.attachments);
+                rows::attach(transaction, &entry.labels.run, &attachments).map_err(unwritable)?;
                 let (entry, digest) = next(head, project, entry);
                 rows::insert(transaction, &entry, &digest).map_err(unwritable)?;
                 head = Head { seq: entry.seq, hash: entry.hash };
@@ -194,6 +231,16 @@ impl Ledger for SqliteLedger {
 
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
         self.read(|connection| rows::select(connection, filter))
+    }
+
+    fn attach(&self, run: &str, attachments: Vec<Attachment>) -> Result<(), LedgerError> {
+        self.write(Durability::Process, |transaction, _| {
+            rows::attach(transaction, run, &attachments).map_err(unwritable)
+        })
+    }
+
+    fn attachment(&self, run: &str, name: &str) -> Result<Vec<Vec<u8>>, LedgerError> {
+        self.read(|connection| rows::attachment(connection, run, name).map_err(unreadable))
     }
 
     fn folder(&self) -> Option<PathBuf> {
@@ -230,7 +277,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError> {
-        let pruned = self.write(Durability::Power, |transaction| {
+        let pruned = self.write(Durability::Power, |transaction, _| {
             let ChainEnds { head, base } = self.tail(transaction)?;
             if up_to <= base.seq || up_to >= head.seq {
                 let there = format!(
@@ -253,14 +300,14 @@ impl Ledger for SqliteLedger {
     }
 }
 
-/// Returns the device and the inode of a file.
-fn file_id(path: &Path) -> Option<(u64, u64)> {
-    path.symlink_metadata().ok().map(|about| (about.dev(), about.ino()))
+/// Returns how far the write-ahead log goes.
+fn log_end(log: &Path) -> Result<Option<LogEnd>, LedgerError> {
+    log::end(log).map_err(|error| LedgerError::Unreadable(error.to_string()))
 }
 
 /// Returns the entry that follows this head, and the digest of its body.
 fn next(head: Head, project: &Project, entry: NewEntry) -> (Entry, Hash) {
-    let NewEntry { kind, labels, body } = entry;
+    let NewEntry { kind, labels, body, .. } = entry;
     let (seq, prev, at) = (head.seq + 1, head.hash, text::timestamp(SystemTime::now()));
     let digest = chain::digest(&body);
     let parts = chain::parts(&at, project.as_str(), kind.as_str(), &labels);
@@ -306,7 +353,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     match version {
         0 => create(&mut connection)?,
         // A program that does not know compressed bodies must not take them for damaged ones.
-        1 => connection.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?,
+        1 | 2 => upgrade(&mut connection)?,
         VERSION => {}
         _ => {
             let message = format!("its format is {version}, and this program knows the formats up to {VERSION}");
@@ -339,6 +386,15 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
         transaction.execute("INSERT INTO head VALUES (1, 0, ?1, 0, ?1)", params![Hash::ZERO.0])?;
         transaction
             .execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
+    }
+    transaction.commit()
+}
+
+/// Adds what earlier versions did not have, unless another process has done it meanwhile.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? < VERSION {
+        transaction.execute_batch(&format!("{}; PRAGMA user_version = {VERSION};", ATTACHMENT.1))?;
     }
     transaction.commit()
 }

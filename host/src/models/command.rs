@@ -10,6 +10,7 @@ use std::time::Duration;
 
 pub(super) async fn ask(
     commands: &Commands,
+    check: &str,
     model: &ModelConfig,
     rendered: &Rendered,
     within: Duration,
@@ -22,7 +23,7 @@ pub(super) async fn ask(
     if let Err(why) = spending.sent(question.len() as u64) {
         return ModelExchange::none(why);
     }
-    let running = commands.run(name, question);
+    let running = commands.run_with(check, name, question);
     let came = match tokio::time::timeout(within, running).await {
         Ok(ran) => reply(ran, model.model.as_deref().unwrap_or(name), spending),
         Err(_) => Err(no_answer_within(within)),

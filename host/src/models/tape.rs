@@ -6,7 +6,7 @@
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply};
 use crate::config::{Api, ModelConfig};
-use crate::tape_files::TapeFiles;
+use crate::tape_files::{MAX_BYTES, StoredTape, TapeFiles};
 use crate::text::clean_line;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const VERSION: u32 = 1;
-/// A longer tape is not read.
-const MAX_BYTES: u64 = 256 << 20;
 /// Stands for the nonce in the digest of a question.
 const NONCE: &str = "{nonce}";
 
@@ -69,15 +67,16 @@ impl ModelTape {
         Ok(Self::Record(ModelRecorder(create(path)?)))
     }
 
-    /// Returns the same tape, whose exchanges are also written to this new file.
-    pub(crate) fn copied_to(&self, path: &Path) -> Result<Self, BadModelTape> {
-        let copy = create(path)?;
-        Ok(match self {
-            Self::Record(ModelRecorder(files)) => Self::Record(ModelRecorder(files.and(copy))),
-            Self::Replay(ModelPlayer { answers, .. }) => {
-                Self::Replay(ModelPlayer { answers: Arc::clone(answers), copy: ModelRecorder(copy) })
+    /// Returns the same tape, whose exchanges are also stored with the run.
+    pub(crate) fn and_stored(tape: Option<&Self>, stored: Arc<StoredTape>) -> Self {
+        match tape {
+            None => Self::Record(ModelRecorder(TapeFiles::default().and_stored(stored))),
+            Some(Self::Record(ModelRecorder(files))) => Self::Record(ModelRecorder(files.and_stored(stored))),
+            Some(Self::Replay(ModelPlayer { answers, .. })) => {
+                let copy = ModelRecorder(TapeFiles::default().and_stored(stored));
+                Self::Replay(ModelPlayer { answers: Arc::clone(answers), copy })
             }
-        })
+        }
     }
 
     /// Reads a file to replay.
@@ -192,6 +191,7 @@ impl ModelRecorder {
     /// Records an exchange. If it cannot be written, there is no answer, because the tape could not repeat the run.
     pub(super) fn record(
         &self,
+        check: &str,
         name: &str,
         model: &ModelConfig,
         question: &Rendered,
@@ -207,7 +207,7 @@ impl ModelRecorder {
             answer: came.as_ref().ok().cloned(),
             no_answer: came.as_ref().err().cloned(),
         };
-        let written = self.0.append(&exchange).and_then(|()| self.0.sync());
+        let written = self.0.append(check, &exchange).and_then(|()| self.0.sync());
         written.map_err(|error| NoAnswer::Unreachable(format!("cannot write to the recording: {error}")))?;
         came
     }
@@ -223,8 +223,14 @@ pub struct ModelPlayer {
 
 impl ModelPlayer {
     /// Returns the recorded answer. Each answer is used once: a question that was asked three times has three.
-    pub(super) fn play(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
-        self.copy.record(name, model, question, self.answer(name, model, question))
+    pub(super) fn play(
+        &self,
+        check: &str,
+        name: &str,
+        model: &ModelConfig,
+        question: &Rendered,
+    ) -> Result<Reply, NoAnswer> {
+        self.copy.record(check, name, model, question, self.answer(name, model, question))
     }
 
     fn answer(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {

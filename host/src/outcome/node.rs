@@ -86,6 +86,9 @@ pub struct Node {
     /// The models that all its runs asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,
+    /// How many more commands ran and models were asked. Of each run, the first 1,000 are listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unlisted: u64,
     /// When it started, counted from the start of the run; absent if it did not run.
     #[serde(
         rename = "started_ms",
@@ -134,6 +137,7 @@ impl Node {
             rules: Vec::new(),
             commands: Vec::new(),
             models: Vec::new(),
+            unlisted: 0,
             started: None,
             duration: Duration::ZERO,
             children: Vec::new(),
@@ -167,6 +171,10 @@ impl Node {
             Some(node)
         })
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn is_at_most_one(attempts: &u32) -> bool {

@@ -56,7 +56,7 @@ impl CheckRunner<'_> {
         let work = Arc::new(FileCheck {
             cached: store.map(|store| self.passes_before(store, check, &settings)),
             source,
-            capabilities: self.services.capabilities(&grants, &paths, reads),
+            capabilities: self.services.capabilities(&check.member, &grants, &paths, reads),
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
@@ -73,7 +73,7 @@ impl CheckRunner<'_> {
             next: AtomicUsize::new(0),
         });
         let mut given = None;
-        let judged = match check.shape {
+        let mut judged = match check.shape {
             Shape::Submission => {
                 // A verifier with a command judges the output of the command, which may itself change the files.
                 if work.capabilities.commands.is_none() {
@@ -83,14 +83,14 @@ impl CheckRunner<'_> {
                 given = Some(Arc::clone(&prepared));
                 let verifier = work.verifier()?;
                 let answer = self.runtime.check_prepared(verifier, &work.terms(), &prepared).await;
-                let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                let CallResult { verdict, log, log_dropped, mut ran, asked, unlisted, .. } = answer;
                 let mut verdict = error_if_sandbox_failed(verdict, &ran);
                 if check.red_green && verdict.status == Status::Pass {
                     let (commands, base) = (&self.services.commands, self.base.as_ref());
                     let on_base;
                     (on_base, verdict) =
                         red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
-                    ran.extend(on_base);
+                    ran.extend(on_base.into_iter().map(CommandResult::shortened));
                 }
                 self.fingerprint(check, &mut verdict);
                 // A file that is not applicable, or that has no answer, was not judged.
@@ -99,7 +99,7 @@ impl CheckRunner<'_> {
                     let digest = |path: &String| self.handed.sha256(path).unwrap_or_default();
                     work.paths.iter().map(|path| handed_over(path, digest(path), verdict.status)).collect()
                 });
-                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
+                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked, unlisted }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -114,12 +114,12 @@ impl CheckRunner<'_> {
             let logged = Logged { check: check.member.clone(), lines: judged.log, dropped: judged.log_dropped };
             self.log.lock().push(logged);
         }
-        Ok(match judged.verdict {
+        Ok(match judged.verdict.take() {
             None => gate::Checked::NoFiles,
             Some(verdict) => {
                 let commands = judged.ran.iter().map(CommandEvidence::from).collect();
-                let (files, models) = (judged.files, judged.asked);
-                let answer = gate::CheckAnswer { verdict, files, commands, models, reused: None };
+                let FilesResult { files, asked: models, unlisted, .. } = judged;
+                let answer = gate::CheckAnswer { verdict, files, commands, models, unlisted, reused: None };
                 if let (Some(kept), Some(reads), Some(given)) = (kept, own, given) {
                     kept.keep(check, &given, reads, &self.run, &answer);
                 }

@@ -4,6 +4,7 @@ use super::FilesDone;
 use super::contents::{ContentDigests, Contents};
 use super::summary::{FileAnswer, FileResult, FilesResult, summarise};
 use crate::cached_passes::CachedPasses;
+use crate::commands::MAX_LISTED;
 use crate::config::Inapplicable;
 use crate::cores;
 use crate::fingerprint;
@@ -81,7 +82,12 @@ impl FileCheck {
             let place = self.places[index];
             match self.contents.digests(place, path, self.limits.input) {
                 Ok(Some((seen, content))) => match self.judge(place, path, &seen, content).await {
-                    Ok(result) => answers.push((index, FileAnswer { result, digest: Some(seen.digest) })),
+                    Ok(mut result) => {
+                        if let FileResult::Called(answer) = &mut result {
+                            bound(answer, index, self.paths.len());
+                        }
+                        answers.push((index, FileAnswer { result, digest: Some(seen.digest) }));
+                    }
                     Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
                 },
                 Ok(None) => {}
@@ -91,6 +97,29 @@ impl FileCheck {
             self.report_progress();
         }
     }
+}
+
+/// The bytes of log that are kept of all files of a check together, and at least of each.
+const MAX_LOG: usize = 4 << 20;
+const LEAST_LOG: usize = 4 << 10;
+
+/// Drops what a check with many files does not list: otherwise a verifier that says much about each file would fill the memory. The
+/// share of a file depends only on its place, so that two runs list the same.
+fn bound(answer: &mut CallResult, index: usize, files: usize) {
+    let listed = if index < MAX_LISTED { (MAX_LISTED / files.max(1)).max(1) } else { 0 };
+    let cut = |all: usize| all.saturating_sub(listed) as u64;
+    answer.unlisted += cut(answer.ran.len()) + cut(answer.asked.len());
+    answer.ran.truncate(listed);
+    answer.asked.truncate(listed);
+    let mut left = (MAX_LOG / files.max(1)).max(LEAST_LOG);
+    let lines = answer.log.iter().take_while(|line| {
+        let fits = line.message.len() <= left;
+        left = left.saturating_sub(line.message.len());
+        fits
+    });
+    let kept = lines.count();
+    answer.log_dropped += (answer.log.len() - kept) as u64;
+    answer.log.truncate(kept);
 }
 
 impl FileCheck {
@@ -156,5 +185,43 @@ fn unreadable(error: &workspace::WorkspaceError) -> Failure {
     match error {
         workspace::WorkspaceError::BadLink { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::{Captured, CommandEnding, CommandResult};
+    use crate::config::SandboxLevel;
+    use crate::runtime::{LogLevel, LogLine};
+    use crate::verdict::{Status, Verdict};
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn what_is_kept_of_a_file_depends_on_its_place_alone() {
+        for (index, files, ran, kept, lines) in
+            [(0, 1, 1_000, 1_000, 64), (3, 10, 1_000, 100, 64), (999, 5_000, 9, 1, 4), (1_000, 5_000, 9, 0, 4)]
+        {
+            let mut answer = CallResult::from(Verdict::of(Status::Pass));
+            let result = CommandResult {
+                name: "c".to_owned(),
+                argv: Vec::new(),
+                ending: CommandEnding::Exited(0),
+                stdout: Captured::default(),
+                stderr: Captured::default(),
+                started: SystemTime::UNIX_EPOCH,
+                duration: Duration::ZERO,
+                sandbox: SandboxLevel::None,
+                advice: None,
+                rewrites: Vec::new(),
+                replayed: false,
+                on_base: false,
+            };
+            answer.ran = vec![result; ran];
+            answer.log = vec![LogLine { severity: LogLevel::Info, message: "x".repeat(1 << 10) }; 64];
+            bound(&mut answer, index, files);
+            assert_eq!((answer.ran.len(), answer.unlisted), (kept, (ran - kept) as u64), "{index} of {files}");
+            assert_eq!((answer.log.len(), answer.log_dropped), (lines, 64 - lines as u64), "{index} of {files}");
+        }
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn confirm(
     }
     let mut on_base = Vec::new();
     for name in names {
-        match run(commands, base, submission, name).await {
+        match run(commands, base, submission, &check.member, name).await {
             Ok(ran) => on_base.push(CommandResult { on_base: true, ..ran }),
             Err(Unrunnable::NoBase) => {
                 return (
@@ -107,10 +107,11 @@ async fn run(
     commands: &Arc<Commands>,
     base: Option<&Base>,
     submission: &Submission,
+    check: &str,
     name: &str,
 ) -> Result<CommandResult, Unrunnable> {
     if commands.is_replayed() {
-        return commands.run(name, Vec::new()).await.map_err(Unrunnable::NoResult);
+        return commands.run_with(check, name, Vec::new()).await.map_err(Unrunnable::NoResult);
     }
     let (base, command) = base.cloned().zip(commands.declared(name).cloned()).ok_or(Unrunnable::NoBase)?;
     let changed: BTreeSet<String> = submission.changes.iter().filter_map(|change| first(&change.path)).collect();
@@ -120,7 +121,7 @@ async fn run(
         prepared.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
     let declared = BTreeMap::from([(name.to_owned(), command)]);
     let there = commands.elsewhere(declared, stored.path().to_owned());
-    there.run(name, Vec::new()).await.map_err(Unrunnable::NoResult)
+    there.run_with(check, name, Vec::new()).await.map_err(Unrunnable::NoResult)
 }
 
 fn first(path: &str) -> Option<String> {

@@ -6,7 +6,7 @@ use crate::commands::{BaseFiles, CommandTape, Commands};
 use crate::environment::Environment;
 use crate::models::{ModelTape, Models};
 use crate::plan::Plan;
-use crate::runtime::{AskModels, Capabilities, CommandsFor, Granted, Grants, ReadFiles, RunCommands};
+use crate::runtime::{AskModels, Capabilities, CommandsFor, Granted, Grants, ModelsFor, ReadFiles, RunCommands};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,18 +42,27 @@ impl Services {
         Self { commands, models }
     }
 
-    /// Returns the capabilities behind these grants. Files are read through `reads`; commands are handed `files`.
-    pub(super) fn capabilities(&self, grants: &Grants, files: &[String], reads: TracedReads) -> Capabilities {
+    /// Returns the capabilities of a check behind these grants. Files are read through `reads`; commands are handed `files`.
+    pub(super) fn capabilities(
+        &self,
+        check: &str,
+        grants: &Grants,
+        files: &[String],
+        reads: TracedReads,
+    ) -> Capabilities {
+        let check = || check.to_owned();
         let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
         let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
         Capabilities {
             workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
             commands: (!commands.is_empty()).then(|| {
-                let by = CommandsFor { commands: Arc::clone(&self.commands), files: files.to_vec() };
+                let by = CommandsFor { commands: Arc::clone(&self.commands), files: files.to_vec(), check: check() };
                 Granted { names: commands, by: Arc::new(by) as Arc<dyn RunCommands> }
             }),
-            models: (!models.is_empty())
-                .then(|| Granted { names: models, by: Arc::clone(&self.models) as Arc<dyn AskModels> }),
+            models: (!models.is_empty()).then(|| {
+                let by = ModelsFor { models: Arc::clone(&self.models), check: check() };
+                Granted { names: models, by: Arc::new(by) as Arc<dyn AskModels> }
+            }),
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct FilesResult {
     pub(super) log_dropped: u64,
     pub(super) ran: Vec<CommandResult>,
     pub(super) asked: Vec<ModelUse>,
+    /// How many more commands ran and models were asked.
+    pub(super) unlisted: u64,
 }
 
 /// The result for one file.
@@ -101,6 +103,7 @@ pub(super) fn summarise(
     let mut log_dropped = 0;
     let mut ran = Vec::new();
     let mut asked = Vec::new();
+    let mut unlisted = 0;
     let judged = answers.len();
     for (index, FileAnswer { result, digest }) in answers {
         let digest = digest.map(text::sha256).unwrap_or_default();
@@ -158,9 +161,10 @@ pub(super) fn summarise(
         log_dropped += answer.log_dropped;
         ran.extend(answer.ran);
         asked.extend(answer.asked);
+        unlisted += answer.unlisted;
     }
     if judged == 0 {
-        return FilesResult { verdict: None, files: Some(files), log, log_dropped, ran, asked };
+        return FilesResult { verdict: None, files: Some(files), log, log_dropped, ran, asked, unlisted };
     }
     let of = |status: Status| counts[status as usize];
     let order = [Status::Fail, Status::Error, Status::Abstain, Status::Pass];
@@ -192,7 +196,7 @@ pub(super) fn summarise(
         metrics,
         ..Verdict::of(status)
     };
-    FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
+    FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked, unlisted }
 }
 
 /// Returns the summary of the first file without a judgement, and the names of the others.

@@ -95,6 +95,8 @@ pub struct CallResult {
     pub ran: Vec<CommandResult>,
     /// The models that were asked for the call.
     pub asked: Vec<ModelUse>,
+    /// How many more commands ran and models were asked.
+    pub unlisted: u64,
     /// The resources that the call used.
     pub used: Used,
 }
@@ -111,7 +113,15 @@ pub struct Used {
 
 impl From<Verdict> for CallResult {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, log: Vec::new(), log_dropped: 0, ran: Vec::new(), asked: Vec::new(), used: Used::default() }
+        Self {
+            verdict,
+            log: Vec::new(),
+            log_dropped: 0,
+            ran: Vec::new(),
+            asked: Vec::new(),
+            unlisted: 0,
+            used: Used::default(),
+        }
     }
 }
 
@@ -347,7 +357,8 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> CallResult {
     let Sandbox { mut log, wasi, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
-    let (asked, unanswered) = models.map(Asker::into_uses).unwrap_or_default();
+    let (asked, unlisted_models, unanswered) = models.map(Asker::into_uses).unwrap_or_default();
+    let (ran, unlisted_commands) = commands.map(Runner::into_ran).unwrap_or_default();
     // Whatever the guest concluded: if a model did not answer, the result is an error. Even a failure would not do, because
     // `not` would turn it into a pass.
     let verdict = verdict.and_then(|verdict| unanswered.map_or(Ok(verdict), Err));
@@ -355,8 +366,9 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> CallResult {
         verdict: verdict.unwrap_or_else(Verdict::from),
         log,
         log_dropped,
-        ran: commands.map(Runner::into_ran).unwrap_or_default(),
+        ran,
         asked,
+        unlisted: unlisted_commands + unlisted_models,
         used,
     }
 }

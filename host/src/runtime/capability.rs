@@ -117,11 +117,13 @@ pub struct CommandsFor {
     pub commands: Arc<Commands>,
     /// The files.
     pub files: Vec<String>,
+    /// The check, by which its results are stored.
+    pub check: String,
 }
 
 impl RunCommands for CommandsFor {
     fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<CommandResult>, NoResult>> {
-        Box::pin(self.commands.run_for(name, &self.files))
+        Box::pin(self.commands.run_by(&self.check, name, &self.files))
     }
 }
 
@@ -136,6 +138,29 @@ impl AskModels for Models {
         question: ModelQuestion,
     ) -> Pending<'a, (ModelUse, Result<ModelAnswer, NoAnswer>)> {
         Box::pin(Self::ask(self, name, question))
+    }
+}
+
+/// Models that one check asks.
+#[derive(Debug)]
+pub struct ModelsFor {
+    /// The models.
+    pub models: Arc<Models>,
+    /// The check, by which their answers are stored.
+    pub check: String,
+}
+
+impl AskModels for ModelsFor {
+    fn nonce(&self) -> Option<String> {
+        self.models.nonce()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        question: ModelQuestion,
+    ) -> Pending<'a, (ModelUse, Result<ModelAnswer, NoAnswer>)> {
+        Box::pin(self.models.ask_for(&self.check, name, question))
     }
 }
 

@@ -85,6 +85,7 @@ pub fn gate_toml() -> Value {
             "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
             "plan": file_of("The plan of tasks that `gate loop --plan` and `--task ID` read from the base commit."),
             "progress": file_of("A log of reviews for people. `gate` appends to it and never reads it."),
+            "limits": limits(),
             "evaluator": evaluator(),
         }),
         &["gate"],
@@ -229,6 +230,20 @@ fn budgets() -> Value {
             "description": "Apply the fixes that verifiers offer before the work is sent back.",
             "type": "boolean", "default": false,
         },
+    })
+}
+
+/// Returns the schema of `[limits]`.
+fn limits() -> Value {
+    let size = |what: &str, default: &str| json!({ "description": what, "$ref": "#/$defs/size", "default": default });
+    json!({
+        "description": "How much of the answers of commands and models is stored with a run, before it is compressed. The record says what was cut.",
+        "type": "object",
+        "properties": {
+            "stored": size("For the whole run, at most `256MiB`.", "64MiB"),
+            "stored_per_check": size("For one check.", "16MiB"),
+        },
+        "additionalProperties": false,
     })
 }
 

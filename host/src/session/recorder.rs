@@ -9,7 +9,9 @@ use crate::error::Error;
 use crate::gate::GateEvent;
 use crate::ledger::body::{CutOff, Escalation, Process, StepStart};
 use crate::ledger::history::{facts, is_waiting};
-use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
+use crate::ledger::{
+    Attachment, Durability, Entry, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger,
+};
 use crate::record::Record;
 use crate::retry::{self, RetryDecision, decide};
 use crate::shutdown::{self, WhenInterrupted};
@@ -135,9 +137,14 @@ impl LedgerRecorder {
         }
     }
 
-    /// Stores the record, and an escalation entry if human review is needed, which is returned. The result may be shown only
-    /// after this returns.
-    pub(super) fn end(&mut self, record: &mut Record, config: &Config) -> Result<Option<Entry>, Error> {
+    /// Stores the record with its attachments, and an escalation entry if human review is needed, which is returned. The result may
+    /// be shown only after this returns.
+    pub(super) fn end(
+        &mut self,
+        record: &mut Record,
+        attachments: Vec<Attachment>,
+        config: &Config,
+    ) -> Result<Option<Entry>, Error> {
         if let Some(steps) = self.steps.take() {
             steps.finish()?;
         }
@@ -145,7 +152,7 @@ impl LedgerRecorder {
         if record.class == Some(Class::Blocked) {
             record.blocked_by = history::unpassed(&*self.ledger, &self.project, &self.depends_on)?;
         }
-        let run = NewEntry::run(record, &self.session)?;
+        let run = NewEntry { attachments, ..NewEntry::run(record, &self.session)? };
         let labels = run.labels.clone();
         let mut entries = vec![run];
         entries.extend(self.escalation(record, labels, config)?);

@@ -5,8 +5,9 @@ use super::pinned::ResolvedConfig;
 use super::recorder::LedgerRecorder;
 use super::request::{Request, Unread, WorkState};
 use super::sealed::Sealed;
+use super::stored_inputs::StoredAnswers;
 use super::touched::{self, TouchedPath};
-use super::{Pinned, RunInputs, StoredInputs, blocked, blocking, new_record, notify, progress, subject};
+use super::{Pinned, RunInputs, blocked, blocking, new_record, notify, progress, subject};
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
 use crate::commands::{BaseFiles, CommandTape};
@@ -124,43 +125,18 @@ impl Session {
         };
         let takes_time = !plan.commands.is_empty() || !plan.models.is_empty();
         let subject = Arc::new(subject);
-        let run = emitter.run().to_owned();
-        let (mut kept, mut storing) = (None, None);
         let recorder = match recorder {
             Some(mut recorder) => {
                 let begin = move || recorder.begin(labels, attempt, takes_time).map(|()| recorder);
-                let recorder = blocking(begin).await?;
-                let stored = recorder.ledger().folder().map(|state| StoredInputs::of(&state, &run));
-                // If the inputs cannot be stored, the run cannot be bundled later. Its ledger entries are complete all the
-                // same.
-                let (checked, found) = (Arc::clone(&subject), Arc::clone(&changes));
-                let (work, fail_fast) = (RunInputs::<()>::work(self.request.work), self.request.fail_fast);
-                let left_out = circumstances.left_out.iter().cloned().collect();
-                let store = move || {
-                    let inputs = RunInputs {
-                        submission: &checked.submission,
-                        paths: checked.paths.clone(),
-                        from_git: found.from_git,
-                        base: found.base.clone(),
-                        work,
-                        fail_fast,
-                        left_out,
-                        predecessor_unpassed,
-                    };
-                    Ok(stored.filter(|stored| stored.begin(&inputs, takes_time).is_ok()))
-                };
-                let stored = tokio::task::spawn_blocking(store);
-                // Only the tapes of commands and models need the folder. Other runs go on meanwhile.
-                if takes_time {
-                    kept = blocked(stored.await)?;
-                } else {
-                    storing = Some(stored);
-                }
-                Some(recorder)
+                Some(blocking(begin).await?)
             }
             None => None,
         };
-        let (tape, commands) = self.tapes(tape, kept.as_ref(), plan);
+        let has_answers = (!plan.commands.is_empty(), !plan.models.is_empty());
+        let stored = recorder
+            .as_ref()
+            .map(|recorder| StoredAnswers::new(&recorder.ledger(), emitter.run(), found.config.stored, has_answers));
+        let (tape, commands) = self.tapes(tape, stored.as_ref());
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
         let base_files = self.base_files(&resolved, &changes).await?;
@@ -227,6 +203,7 @@ impl Session {
         new_record::describe_run(&mut record, &self.request.selection, changes.base.clone(), &subject.submission);
         let root = subject.workspace.root().to_owned();
         let reviews = subject.submission.review.as_ref().map_or(1, |review| review.number);
+        let checked = Arc::clone(&subject);
         let mut record = blocking(move || {
             record.tree = subject::tree_digest(&record.gate, &subject.submission, &subject.workspace, &subject.stats);
             record.unjudged = subject::unjudged(&record.gate, &subject.paths, &left_out);
@@ -234,13 +211,26 @@ impl Session {
         })
         .await?;
         record.duration = start.elapsed();
-        if let Some(storing) = storing {
-            blocked(storing.await)?;
-        }
-        if let Some(mut recorder) = recorder {
+        if let (Some(mut recorder), Some(stored)) = (recorder, stored) {
+            record.not_stored = stored.not_stored();
             let (found, environment) = (Arc::clone(found), self.request.environment.clone());
+            let collected = Arc::clone(&changes);
+            let (work, fail_fast) = (RunInputs::<()>::work(self.request.work), self.request.fail_fast);
+            let left_out = circumstances.left_out.iter().cloned().collect();
             let end = move || {
-                let asked = recorder.end(&mut record, &found.config)?;
+                let attachments = stored.finish(&RunInputs {
+                    submission: &checked.submission,
+                    paths: checked.paths.clone(),
+                    from_git: collected.from_git,
+                    base: collected.base.clone(),
+                    work,
+                    fail_fast,
+                    left_out,
+                    predecessor_unpassed,
+                    has_commands: has_answers.0,
+                    has_models: has_answers.1,
+                })?;
+                let asked = recorder.end(&mut record, attachments, &found.config)?;
                 Ok((record, recorder.ledger(), asked))
             };
             let (stored, ledger, asked) = blocking(end).await?;
@@ -278,18 +268,15 @@ impl Session {
         .await
     }
 
-    /// Returns the tapes of the run: what models and commands answer is kept with the run, and on the caller's tapes.
-    fn tapes(&self, tape: Option<Arc<ModelTape>>, kept: Option<&StoredInputs>, plan: &Plan) -> Tapes {
+    /// Returns the tapes of the run: what models and commands answer is stored with the run, and on the caller's tapes.
+    fn tapes(&self, models: Option<Arc<ModelTape>>, stored: Option<&StoredAnswers>) -> Tapes {
         let commands = self.request.commands.clone();
-        let models_kept = kept.filter(|_| !plan.models.is_empty()).and_then(|kept| match &tape {
-            Some(tape) => tape.copied_to(&kept.models()).ok(),
-            None => ModelTape::record(&kept.models()).ok(),
-        });
-        let commands_kept = kept.filter(|_| !plan.commands.is_empty()).and_then(|kept| match &commands {
-            Some(tape) => tape.copied_to(&kept.commands()).ok(),
-            None => CommandTape::record(&kept.commands()).ok(),
-        });
-        (models_kept.map(Arc::new).or(tape), commands_kept.map(Arc::new).or(commands))
+        let models_stored = stored.and_then(|stored| stored.models.clone());
+        let models_stored = models_stored.map(|stored| Arc::new(ModelTape::and_stored(models.as_deref(), stored)));
+        let commands_stored = stored.and_then(|stored| stored.commands.clone());
+        let commands_stored =
+            commands_stored.map(|stored| Arc::new(CommandTape::and_stored(commands.as_deref(), stored)));
+        (models_stored.or(models), commands_stored.or(commands))
     }
 
     /// Returns a closure that opens the ledger, to be called where blocking is allowed.

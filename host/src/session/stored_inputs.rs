@@ -1,16 +1,27 @@
-//! Stores the inputs of a run and the answers of its commands and models next to the ledger, so that `gate bundle` and `gate
-//! replay` can repeat the run.
+//! Stores the inputs of a run and the answers of its commands and models with its entry in the ledger, so that `gate bundle` and
+//! `gate replay` can repeat the run.
+//!
+//! They are in the transaction of the entry: whoever finds a run in the ledger finds these too.
 
 use super::WorkState;
+use crate::compression::{decompressed, packed, unpacked};
+use crate::ledger::{Attachment, Ledger, LedgerError};
+use crate::limits::StoredLimits;
+use crate::record::NotStored;
 use crate::submission::Submission;
+use crate::tape_files::{MAX_BYTES, StoredBudget, StoredTape};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-/// The folder of all runs, below the state folder.
+/// The names of attachments.
+const INPUTS: &str = "inputs";
+const COMMANDS: &str = "commands";
+const MODELS: &str = "models";
+/// The folder below the state folder in which earlier versions stored all of this.
 const RUNS: &str = "runs";
 
 /// The inputs that decided a run, besides the files and the policy.
@@ -33,6 +44,10 @@ pub(crate) struct RunInputs<S = Value> {
     pub(crate) left_out: Vec<String>,
     /// Whether a task before this one had no pass.
     pub(crate) predecessor_unpassed: bool,
+    /// Whether the results of its commands are stored too.
+    pub(crate) has_commands: bool,
+    /// Whether the answers of its models are stored too.
+    pub(crate) has_models: bool,
 }
 
 impl<S> RunInputs<S> {
@@ -46,52 +61,105 @@ impl<S> RunInputs<S> {
     }
 }
 
-/// The folder of a run. Its inputs are in a file next to it, and it exists only for a run with commands or models.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredInputs(PathBuf);
+/// What a run stores while it runs.
+#[derive(Debug)]
+pub(super) struct StoredAnswers {
+    budget: Arc<StoredBudget>,
+    pub(super) commands: Option<Arc<StoredTape>>,
+    pub(super) models: Option<Arc<StoredTape>>,
+}
 
-impl StoredInputs {
-    /// Returns the folder of a run below a state folder, whether it exists or not.
-    pub(crate) fn of(state: &Path, run: &str) -> Self {
-        Self(state.join(RUNS).join(run))
+impl StoredAnswers {
+    /// Stores the answers of commands and models of a run, if it has any.
+    pub(super) fn new(
+        ledger: &Arc<dyn Ledger>,
+        run: &str,
+        limits: StoredLimits,
+        (has_commands, has_models): (bool, bool),
+    ) -> Self {
+        let budget = Arc::new(StoredBudget::new(limits));
+        let tape = |name: &'static str| {
+            let (ledger, run) = (Arc::clone(ledger), run.to_owned());
+            let store = move |part, bytes| {
+                ledger.attach(&run, vec![Attachment { name, part, bytes }]).map_err(io::Error::other)
+            };
+            Arc::new(StoredTape::new(name, Arc::clone(&budget), Box::new(store)))
+        };
+        let (commands, models) = (has_commands.then(|| tape(COMMANDS)), has_models.then(|| tape(MODELS)));
+        Self { budget, commands, models }
     }
 
-    /// Stores the inputs of the run. With `has_answers`, also creates the folder for what its commands and models answer: a new
-    /// folder takes longer than a file.
-    pub(crate) fn begin(&self, given: &RunInputs<&Submission>, has_answers: bool) -> io::Result<()> {
-        let folder = if has_answers { Some(self.0.as_path()) } else { self.0.parent() };
-        let folder = folder.unwrap_or(&self.0);
-        if !folder.is_dir() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    /// Returns what was not stored.
+    pub(super) fn not_stored(&self) -> Vec<NotStored> {
+        self.budget.not_stored()
+    }
+
+    /// Ends the tapes, and returns what is stored together with the entry of the run.
+    pub(super) fn finish(&self, inputs: &RunInputs<&Submission>) -> Result<Vec<Attachment>, LedgerError> {
+        let failed = |error: io::Error| LedgerError::Unwritable(format!("cannot store what the run needs: {error}"));
+        let inputs = serde_json::to_vec(inputs).map_err(|error| failed(error.into()))?;
+        let mut attachments = vec![Attachment { name: INPUTS, part: 0, bytes: packed(&inputs).into_owned() }];
+        for tape in self.commands.iter().chain(&self.models) {
+            let (part, bytes) = tape.finish().map_err(failed)?;
+            attachments.push(Attachment { name: tape.kind(), part, bytes });
         }
-        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.given_file())?;
-        serde_json::to_writer(io::BufWriter::new(file), given).map_err(io::Error::from)
-    }
-
-    fn given_file(&self) -> PathBuf {
-        self.0.with_extension("json")
-    }
-
-    /// Returns the inputs of the run.
-    pub(crate) fn given(&self) -> io::Result<RunInputs> {
-        let given = fs::read(self.given_file());
-        // Where earlier versions stored it.
-        let given = given.or_else(|error| fs::read(self.0.join("given.json")).map_err(|_| error));
-        serde_json::from_slice(&given?).map_err(io::Error::from)
-    }
-
-    /// Returns the path of the recorded results of commands.
-    pub(crate) fn commands(&self) -> PathBuf {
-        self.0.join("commands.jsonl")
-    }
-
-    /// Returns the path of the recorded answers of models.
-    pub(crate) fn models(&self) -> PathBuf {
-        self.0.join("models.jsonl")
+        Ok(attachments)
     }
 }
 
-/// Deletes what was stored for runs that `is_known` rejects. Ignores files that cannot be deleted.
+/// What is stored of a run.
+#[derive(Debug)]
+pub(crate) struct StoredRun {
+    pub(crate) inputs: RunInputs,
+    pub(crate) commands: Option<String>,
+    pub(crate) models: Option<String>,
+}
+
+impl StoredRun {
+    /// Returns what is stored of a run; `None` if there is nothing.
+    pub(crate) fn of(ledger: &dyn Ledger, run: &str) -> io::Result<Option<Self>> {
+        let parts = |name| ledger.attachment(run, name).map_err(io::Error::other);
+        let Some(inputs) = parts(INPUTS)?.into_iter().next() else {
+            return Ok(ledger
+                .folder()
+                .and_then(|state| Self::of_earlier_version(&state, run).transpose())
+                .transpose()?);
+        };
+        let inputs: RunInputs = serde_json::from_slice(&unpacked(inputs))?;
+        let tape = |name, has: bool| -> io::Result<Option<String>> {
+            if !has {
+                return Ok(None);
+            }
+            let parts = parts(name)?;
+            let whole = decompressed(parts.iter().map(Vec::as_slice), usize::try_from(MAX_BYTES).unwrap_or(usize::MAX));
+            let damaged = |why: &dyn std::fmt::Display| {
+                io::Error::other(format!("the stored recording of its {name} is damaged: {why}"))
+            };
+            let whole = whole.map_err(|error| damaged(&error))?;
+            String::from_utf8(whole).map(Some).map_err(|error| damaged(&error))
+        };
+        let (commands, models) = (tape(COMMANDS, inputs.has_commands)?, tape(MODELS, inputs.has_models)?);
+        Ok(Some(Self { inputs, commands, models }))
+    }
+
+    /// Reads the files that earlier versions stored.
+    fn of_earlier_version(state: &Path, run: &str) -> io::Result<Option<Self>> {
+        let folder = state.join(RUNS).join(run);
+        let read = |path: &Path| match fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        };
+        let inputs = match read(&folder.with_extension("json"))? {
+            None => read(&folder.join("given.json"))?,
+            inputs => inputs,
+        };
+        let Some(inputs) = inputs else { return Ok(None) };
+        let (commands, models) = (read(&folder.join("commands.jsonl"))?, read(&folder.join("models.jsonl"))?);
+        Ok(Some(Self { inputs: serde_json::from_str(&inputs)?, commands, models }))
+    }
+}
+
+/// Deletes what earlier versions stored for runs that `is_known` rejects. Ignores files that cannot be deleted.
 pub fn forget(state: &Path, is_known: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(state.join(RUNS)).into_iter().flatten().flatten() {
         let path = entry.path();

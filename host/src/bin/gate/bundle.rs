@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use gatehost::bundle::{self, Replayed};
 use gatehost::environment::Environment;
+use gatehost::record::Record;
 use gatehost::text::clean_line;
 use gatehost::writer::{self, Expected};
 use serde_json::json;
@@ -55,6 +56,7 @@ pub(crate) fn bundle(global: &Global, command: &BundleArgs) -> Result<Exit, Erro
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let bundle = bundle::make(&ledger, &entry, &global.directory, &Environment::of_process())?;
+    not_stored(global, &entry.record()?);
     let write = |out: &mut dyn Write| -> io::Result<()> {
         serde_json::to_writer(&mut *out, &bundle).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -86,6 +88,13 @@ pub(crate) fn replay(global: &Global, command: &ReplayArgs) -> Result<Exit, Erro
     let replayed = setup::wait(bundle::replay(&host, &bundle, &Environment::of_process()))?;
     print(&replayed, command.format)?;
     Ok(if replayed.differences.is_empty() { Exit::Pass } else { Exit::Fail })
+}
+
+/// Tells what a run did not store, so that it cannot be replayed.
+pub(crate) fn not_stored(global: &Global, record: &Record) {
+    for cut in record.not_stored.iter().filter(|_| !global.quiet) {
+        terminal::say(format_args!("warning: {cut} were not stored: the run cannot be replayed"));
+    }
 }
 
 fn open(path: &Path) -> io::Result<File> {

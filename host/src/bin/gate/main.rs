@@ -78,6 +78,12 @@ fn main() -> ExitCode {
         }
     };
     let global = &arguments.global;
+    // The call of a hook has told it already.
+    if !global.quiet && !matches!(arguments.command, Command::HookRun) {
+        for name in gatehost::environment::Environment::of_process().ignored() {
+            terminal::say(format_args!("warning: `{name}` is ignored: expected an absolute path"));
+        }
+    }
     let exit = match &arguments.command {
         Command::Loop(command) => {
             let ended = loop_::run(global, command);

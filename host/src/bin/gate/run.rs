@@ -5,7 +5,7 @@ use crate::error::{Error, Make as _};
 use crate::progress::Progress;
 use crate::recording::RecordingArgs;
 use crate::terminal::say;
-use crate::{Exit, plan, report as reports, setup, submission_args};
+use crate::{Exit, bundle, plan, report as reports, setup, submission_args};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use gatehost::config;
@@ -169,6 +169,7 @@ fn run_gate(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
     reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
     warn(global, &record.warnings);
+    bundle::not_stored(global, &record);
     announce(global, &record.policy, "was");
     let exit = record.status.into();
     // The process ends now, which frees them faster.

@@ -239,7 +239,10 @@ impl Git {
             git.args(["-c", setting]);
         }
         git.args(arguments).env_clear().envs(ENVIRONMENT.iter().copied());
-        git.envs(INHERITED.iter().filter_map(|name| Some((name, self.environment.get(name)?))));
+        // Git would look for its configuration in a relative home: in the workspace.
+        let ignored: Vec<&str> = self.environment.ignored().collect();
+        let inherited = INHERITED.iter().filter(|name| !ignored.contains(name));
+        git.envs(inherited.filter_map(|name| Some((name, self.environment.get(name)?))));
         if self.is_pinned {
             git.env("GIT_DIR", self.layout.folder()).env("GIT_WORK_TREE", &self.root);
         }

@@ -1,44 +1,46 @@
 //! The state folder: it belongs to one user, and has a small file next to the database that records the last entry.
 
 use crate::ledger::{Head, LedgerError};
+use crate::own_folder::{self, OwnFolder};
 use crate::regular_file::{self, Symlinks};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+/// Where earlier versions stored the inputs of runs.
+const RUNS: &str = "runs";
 /// Written after each durable append, without an fsync: it may be behind the ledger, but never ahead.
 const ANCHOR: &str = "ledger.head";
 
-/// Creates the folder and the database if they are missing, readable for the owner only.
-pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
-    let refused = |why: &str| LedgerError::Folder { folder: folder.to_owned(), why: why.to_owned() };
-    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+/// Creates the folder and the database if they are missing, readable for the owner only. Returns the path of the folder without
+/// symlinks.
+pub(super) fn prepare(folder: &Path) -> Result<PathBuf, LedgerError> {
+    let refused = |why: String| LedgerError::Folder { folder: folder.to_owned(), why };
+    let OwnFolder { path, grown } = own_folder::open(folder).map_err(refused)?;
     // Without this fsync, a power loss could remove the whole folder.
-    let made = made.and_then(|()| missing.iter().filter_map(|folder| folder.parent()).try_for_each(sync));
-    made.and_then(|()| fs::metadata(folder)).map_err(|error| refused(&error.to_string())).and_then(|found| {
-        if found.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refused("it belongs to another user"));
-        }
-        if found.mode() & 0o022 != 0 {
-            return Err(refused("it is writable by other users"));
-        }
-        Ok(())
-    })?;
+    grown.iter().try_for_each(|folder| sync(folder)).map_err(|error| refused(error.to_string()))?;
+    earlier_runs(&path.join(RUNS)).map_err(|why| refused(format!("`{RUNS}` in it: {why}")))?;
     // Only if it is new: closing a file that SQLite has open would end the locks of this process.
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(folder.join(super::FILE), flags, Mode::RUSR | Mode::WUSR) {
-        Ok(_) => sync(folder).map(|()| folder).map_err(|error| refused(&error.to_string())),
-        Err(rustix::io::Errno::EXIST) => Ok(folder),
-        Err(error) => Err(refused(&error.to_string())),
+    match rustix::fs::open(path.join(super::FILE), flags, Mode::RUSR | Mode::WUSR) {
+        Ok(_) => sync(&path).map(|()| path).map_err(|error| refused(error.to_string())),
+        Err(rustix::io::Errno::EXIST) => Ok(path),
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
+
+/// Refuses a folder of earlier runs that another user can write to, or whose files cannot be dropped with their runs.
+fn earlier_runs(folder: &Path) -> Result<(), String> {
+    match rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => own_folder::own(folder),
+        Err(rustix::io::Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
 /// Waits until the names in a folder are on the disk.
 fn sync(folder: &Path) -> std::io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::File::open(folder)?.sync_all()
 }
 

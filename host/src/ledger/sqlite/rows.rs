@@ -1,8 +1,9 @@
 //! Converts entries to rows, and back.
 
-use super::{bodies, unreadable, unwritable};
+use super::{unreadable, unwritable};
+use crate::compression;
 use crate::ledger::chain::{Damage, DamageKind, Hash};
-use crate::ledger::{Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
+use crate::ledger::{Attachment, Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
 use std::collections::BTreeMap;
@@ -52,8 +53,23 @@ pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry, digest: &Hash
             digest.0
         ],
     )?;
-    transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), bodies::packed(body)])?;
+    transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), compression::packed(body)])?;
     Ok(())
+}
+
+/// Inserts attachments of a run.
+pub(super) fn attach(transaction: &Transaction<'_>, run: &str, attachments: &[Attachment]) -> rusqlite::Result<()> {
+    for Attachment { name, part, bytes } in attachments {
+        transaction.execute("INSERT INTO attachment VALUES (?1, ?2, ?3, ?4)", params![run, name, part, bytes])?;
+    }
+    Ok(())
+}
+
+/// Returns the parts of an attachment, in order.
+pub(super) fn attachment(connection: &Connection, run: &str, name: &str) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut statement =
+        connection.prepare("SELECT bytes FROM attachment WHERE run = ?1 AND name = ?2 ORDER BY part")?;
+    statement.query_map([run, name], |row| row.get(0))?.collect()
 }
 
 pub(super) fn set_head(transaction: &Transaction<'_>, head: Head) -> rusqlite::Result<()> {
@@ -102,7 +118,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Entry, Hash, bool)> {
         labels,
         prev: Hash(row.get(13)?),
         hash: Hash(row.get(14)?),
-        body: bytes.map(bodies::unpacked).unwrap_or_default(),
+        body: bytes.map(compression::unpacked).unwrap_or_default(),
     };
     Ok((entry, Hash(row.get(15)?), there))
 }
@@ -206,6 +222,7 @@ pub(super) fn summary(
 pub(super) fn drop_up_to(transaction: &Transaction<'_>, up_to: u64, hash: Hash) -> rusqlite::Result<()> {
     transaction.execute("DELETE FROM entry WHERE seq <= ?1", [stored(up_to)])?;
     transaction.execute("DELETE FROM body WHERE seq <= ?1", [stored(up_to)])?;
+    transaction.execute("DELETE FROM attachment WHERE run NOT IN (SELECT run FROM entry)", [])?;
     transaction.execute("UPDATE head SET base_seq = ?1, base_hash = ?2", params![stored(up_to), hash.0])?;
     Ok(())
 }

@@ -66,7 +66,7 @@ fn a_ledger_of_format_1_is_read_and_gets_the_new_format() {
     let folder = tempfile::tempdir().expect("a folder");
     drop(filled(folder.path(), 2));
     let opened = |format: i64| {
-        sql(folder.path(), &format!("PRAGMA user_version = {format}"));
+        sql(folder.path(), &format!("DROP TABLE IF EXISTS attachment; PRAGMA user_version = {format}"));
         SqliteLedger::open(folder.path())
     };
     let ledger = opened(1).expect("a ledger");
@@ -75,6 +75,12 @@ fn a_ledger_of_format_1_is_read_and_gets_the_new_format() {
     });
     assert_eq!(format.expect("a number"), VERSION);
     assert_eq!(ledger.entries(&Filter::of(&project())).expect("entries").len(), 2);
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    drop(ledger);
+    let ledger = opened(2).expect("a ledger");
+    let attachment = Attachment { name: "inputs", part: 0, bytes: vec![1] };
+    ledger.attach("run", vec![attachment]).expect("attached");
+    assert_eq!(ledger.attachment("run", "inputs").expect("read"), [[1]]);
     drop(ledger);
     let refused = opened(VERSION + 1).expect_err("an unknown format").to_string();
     assert!(refused.contains("knows the formats up to"), "{refused}");
@@ -248,6 +254,60 @@ fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
     fs::rename(folder.path().join(FILE), folder.path().join("old")).expect("renamed");
     fs::copy(folder.path().join("old"), folder.path().join(FILE)).expect("copied");
     refused(&ledger);
+}
+
+#[test]
+fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
+    let log = |folder: &Path| folder.join("ledger.db-wal");
+    let cut = |folder: &Path, to: u64| {
+        let file = fs::File::options().write(true).open(log(folder)).expect("the log");
+        let length = file.metadata().expect("a length").len();
+        file.set_len(length * to / 10).expect("cut");
+    };
+    let zeros = |folder: &Path, from: usize| {
+        let mut bytes = fs::read(log(folder)).expect("the log");
+        bytes[from..].fill(0);
+        std::os::unix::fs::FileExt::write_all_at(
+            &fs::File::options().write(true).open(log(folder)).expect("the log"),
+            &bytes,
+            0,
+        )
+        .expect("written");
+    };
+    let tampers: [(&str, &dyn Fn(&Path)); 5] = [
+        ("emptied", &|folder| cut(folder, 0)),
+        ("cut to its beginning", &|folder| cut(folder, 1)),
+        ("cut in the middle", &|folder| cut(folder, 5)),
+        ("its header overwritten", &|folder| zeros(folder, 0)),
+        ("its second half overwritten", &|folder| zeros(folder, 50_000)),
+    ];
+    for (what, tamper) in tampers {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = filled(folder.path(), 5);
+        tamper(folder.path());
+        ledger.append_one(&project(), note("lost")).expect_err(what);
+        ledger.append_one(&project(), note("lost too")).expect_err("it is closed");
+    }
+}
+
+#[test]
+fn what_is_stored_with_a_run_is_dropped_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+    let attachment = |part: u32| Attachment { name: "commands", part, bytes: vec![7; 3_000 + part as usize] };
+    for number in 1..=4 {
+        ledger.attach(&format!("run-{number}"), vec![attachment(0)]).expect("attached");
+        let entry = note(&number.to_string());
+        ledger.append_one(&project(), NewEntry { attachments: vec![attachment(1)], ..entry }).expect("appended");
+    }
+    ledger.attach("run-3", vec![attachment(1)]).expect_err("a part is stored once");
+    let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+    let sizes =
+        |run: &str| -> Vec<usize> { ledger.attachment(run, "commands").expect("read").iter().map(Vec::len).collect() };
+    assert_eq!((sizes("run-2"), sizes("run-4"), sizes("run-9")), (vec![3_000, 3_001], vec![3_000, 3_001], vec![]));
+    ledger.prune(&project(), 2).expect("pruned");
+    assert_eq!((sizes("run-2"), sizes("run-3")), (vec![], vec![3_000, 3_001]));
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The `commands` interface: the commands that a check is granted, by name.
 
 use super::{Granted, RunCommands};
-use crate::commands::{Captured, CommandEnding, CommandResult, Rewrite};
+use crate::commands::{Captured, CommandEnding, CommandResult, MAX_LISTED, Rewrite};
 use crate::runtime::bindings::gatehost::verifier::commands as wit;
 use crate::runtime::convert;
 use crate::runtime::ending::GuestEnded;
@@ -12,15 +12,18 @@ use crate::verdict::ErrorKind;
 pub(crate) struct Runner {
     granted: Granted<dyn RunCommands>,
     ran: Vec<CommandResult>,
+    /// How many more ran.
+    unlisted: u64,
 }
 
 impl Runner {
     pub(crate) fn new(granted: Granted<dyn RunCommands>) -> Self {
-        Self { granted, ran: Vec::new() }
+        Self { granted, ran: Vec::new(), unlisted: 0 }
     }
 
-    pub(crate) fn into_ran(self) -> Vec<CommandResult> {
-        self.ran
+    /// Returns the results as the record shows them, and how many more there were.
+    pub(crate) fn into_ran(self) -> (Vec<CommandResult>, u64) {
+        (self.ran, self.unlisted)
     }
 }
 
@@ -49,7 +52,11 @@ impl wit::Host for Sandbox {
         match commands.run(&name).await {
             Ok(ran) => {
                 let outputs = ran.iter().map(output).collect();
-                self.runner()?.ran.extend(ran);
+                let Runner { ran: listed, unlisted, .. } = self.runner()?;
+                let (all, left) = (ran.len(), MAX_LISTED.saturating_sub(listed.len()));
+                *unlisted += all.saturating_sub(left) as u64;
+                // Shortened at once: the tape has the outputs, and the guest may run the command again and again.
+                listed.extend(ran.into_iter().take(left).map(CommandResult::shortened));
                 Ok(Ok(outputs))
             }
             // If a command has no result, the check is an error: the guest could not judge it.

@@ -1,6 +1,7 @@
 //! The `models` interface: questions to the models that a check is granted, by name.
 
 use super::{AskModels, Granted};
+use crate::commands::MAX_LISTED;
 use crate::models::{ModelQuestion, NoAnswer, PromptPart, Stop};
 use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
@@ -14,6 +15,8 @@ pub(crate) struct Asker {
     granted: Granted<dyn AskModels>,
     nonce: Option<String>,
     asked: Vec<ModelUse>,
+    /// How many more were asked.
+    unlisted: u64,
     /// The first question without an answer, which makes the call an error.
     unanswered: Option<Failure>,
 }
@@ -21,12 +24,12 @@ pub(crate) struct Asker {
 impl Asker {
     pub(crate) fn new(granted: Granted<dyn AskModels>) -> Self {
         let nonce = granted.by.nonce();
-        Self { granted, nonce, asked: Vec::new(), unanswered: None }
+        Self { granted, nonce, asked: Vec::new(), unlisted: 0, unanswered: None }
     }
 
-    /// Returns the questions, and the first failure if there was one.
-    pub(crate) fn into_uses(self) -> (Vec<ModelUse>, Option<Failure>) {
-        (self.asked, self.unanswered)
+    /// Returns the questions, how many more there were, and the first failure if there was one.
+    pub(crate) fn into_uses(self) -> (Vec<ModelUse>, u64, Option<Failure>) {
+        (self.asked, self.unlisted, self.unanswered)
     }
 
     fn nonce(&self) -> wasmtime::Result<String> {
@@ -69,7 +72,11 @@ impl wit::Host for Sandbox {
         let _paused = self.time.pause();
         let (used, came) = models.ask(&name, question).await;
         let asker = self.asker()?;
-        asker.asked.push(used);
+        if asker.asked.len() < MAX_LISTED {
+            asker.asked.push(used);
+        } else {
+            asker.unlisted += 1;
+        }
         if let Err(why) = &came {
             asker.unanswered.get_or_insert_with(|| why.failure(&name));
         }

@@ -113,7 +113,7 @@ fn trust(what: &str, file: &Path, handler: &Handler) -> DoctorLine {
 
 fn codex_home() -> Option<PathBuf> {
     let environment = Environment::of_process();
-    environment.path("CODEX_HOME").or_else(|| Some(environment.path("HOME")?.join(".codex")))
+    environment.path("CODEX_HOME").or_else(|| Some(environment.home()?.join(".codex")))
 }
 
 /// Sends the sample through a hook as the host would: with its command line, `sh -c`, and an empty PATH.

@@ -1,0 +1,186 @@
+//! Folders of one user, for state and caches: nobody else can replace what is in them.
+//!
+//! A home behind a symlink is ordinary, so the path is resolved once. The folder that it leads to must belong to this user and be
+//! writable for nobody else. So must every folder above it, which may also belong to the administrator.
+
+use rustix::process::geteuid;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Group and others may write.
+const WRITABLE: u32 = 0o022;
+const BY_OTHERS: u32 = 0o002;
+/// Only the owner of an entry can rename or delete it.
+const STICKY: u32 = 0o1000;
+/// The administrator.
+const ROOT: u32 = 0;
+
+/// A folder that was created, and the folders that are new.
+#[derive(Debug)]
+pub(crate) struct OwnFolder {
+    /// Its path without symlinks.
+    pub(crate) path: PathBuf,
+    /// The folders that got a new entry.
+    pub(crate) grown: Vec<PathBuf>,
+}
+
+/// Creates a folder if it is missing, and resolves its path. Refuses a folder that others can replace.
+pub(crate) fn open(folder: &Path) -> Result<OwnFolder, String> {
+    let failed = |error: io::Error| error.to_string();
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_there(folder)).collect();
+    // Looked at first: nothing is created in a folder of somebody else.
+    let nearest = missing.last().map_or(folder, |missing| missing.parent().unwrap_or(folder));
+    let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
+    let nearest = nearest.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("`{}` is a symlink to nothing", nearest.display()),
+        _ => error.to_string(),
+    })?;
+    let above = if missing.is_empty() { nearest.parent() } else { Some(nearest.as_path()) };
+    above.into_iter().flat_map(Path::ancestors).try_for_each(trusted)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    let path = if missing.is_empty() { nearest } else { folder.canonicalize().map_err(failed)? };
+    own(&path)?;
+    let grown = missing.iter().filter_map(|missing| missing.parent()?.canonicalize().ok()).collect();
+    Ok(OwnFolder { path, grown })
+}
+
+/// Refuses a folder that belongs to another user or that another user can write to.
+pub(crate) fn own(folder: &Path) -> Result<(), String> {
+    let found = fs::metadata(folder).map_err(|error| error.to_string())?;
+    if !found.is_dir() {
+        return Err("it is not a folder".to_owned());
+    }
+    if found.uid() != geteuid().as_raw() {
+        return Err("it belongs to another user".to_owned());
+    }
+    if found.mode() & WRITABLE != 0 {
+        return Err("it is writable by other users".to_owned());
+    }
+    Ok(())
+}
+
+/// Returns whether there is something, also a symlink to nothing.
+fn is_there(path: &Path) -> bool {
+    path.as_os_str().is_empty() || path.symlink_metadata().is_ok()
+}
+
+/// Refuses a folder above, if another user could replace what is in it.
+fn trusted(folder: &Path) -> Result<(), String> {
+    let shown = folder.display();
+    let found = fs::symlink_metadata(folder).map_err(|error| format!("`{shown}` above it: {error}"))?;
+    let owner = found.uid();
+    if owner != ROOT && owner != geteuid().as_raw() && !is_hidden_root(owner) {
+        return Err(format!("`{shown}` above it belongs to another user"));
+    }
+    let is_sticky = found.mode() & STICKY != 0;
+    let by_group = found.mode() & WRITABLE != 0 && !is_own_group(&found);
+    if !is_sticky && (found.mode() & BY_OTHERS != 0 || by_group) {
+        return Err(format!("`{shown}` above it is writable by other users"));
+    }
+    Ok(())
+}
+
+/// Returns whether the owner may be the administrator, who has no number of their own in the user namespace of this process.
+fn is_hidden_root(owner: u32) -> bool {
+    let number = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let overflow = number("/proc/sys/kernel/overflowuid").trim().parse().unwrap_or(65_534);
+    let whole = |map: &str| map.split_ascii_whitespace().eq(["0", "0", "4294967295"]);
+    owner == overflow && !whole(&number("/proc/self/uid_map"))
+}
+
+/// Returns whether nobody else writes as the group of this folder: the group of the administrator, or the private group that many
+/// systems give each user.
+fn is_own_group(found: &Metadata) -> bool {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    found.gid() == ROOT || is_private_group(found.gid(), geteuid().as_raw(), &read("/etc/passwd"), &read("/etc/group"))
+}
+
+/// Returns whether a group has the name of the user and no other member.
+fn is_private_group(group: u32, user: u32, passwd: &str, groups: &str) -> bool {
+    let fields = |line: &'_ str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
+    let number = |fields: &[String], at: usize| fields.get(at).and_then(|field| field.parse::<u32>().ok());
+    let users: Vec<_> = passwd.lines().map(fields).collect();
+    let Some(me) = users.iter().find(|line| number(line, 2) == Some(user)) else { return false };
+    let is_alone = !users.iter().any(|line| number(line, 3) == Some(group) && number(line, 2) != Some(user));
+    let is_mine = |line: &Vec<String>| {
+        let members = line.get(3).map_or("", String::as_str);
+        line[0] == me[0] && members.split(',').all(|member| member.is_empty() || member == me[0])
+    };
+    let mut named = groups.lines().map(fields).filter(|line| number(line, 2) == Some(group)).peekable();
+    is_alone && named.peek().is_some() && named.all(|line| is_mine(&line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn with_mode(path: &Path, mode: u32) {
+        fs::create_dir_all(path).expect("a folder");
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("allowed");
+    }
+
+    #[test]
+    fn a_folder_behind_symlinks_is_found_and_held_to_the_same_rules() {
+        let place = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| place.path().canonicalize().expect("a folder").join(name);
+        with_mode(&at("disk/home"), 0o755);
+        symlink("disk/home", at("home")).expect("a link");
+        symlink(at("home"), at("chain")).expect("a link");
+        for folder in ["home/state", "chain/state", "chain/./state/.", "home/a/b"] {
+            let opened = open(&at(folder)).expect(folder);
+            assert!(opened.path.starts_with(at("disk/home")), "{folder}: {opened:?}");
+        }
+        symlink("nowhere", at("dangling")).expect("a link");
+        symlink("loop", at("loop")).expect("a link");
+        fs::write(at("file"), "").expect("written");
+        symlink("file", at("to-a-file")).expect("a link");
+        with_mode(&at("shared"), 0o777);
+        with_mode(&at("shared/inside"), 0o700);
+        symlink("shared/inside", at("to-shared")).expect("a link");
+        with_mode(&at("open"), 0o770);
+        symlink("open", at("to-open")).expect("a link");
+        for (folder, why) in [
+            ("dangling", "is a symlink to nothing"),
+            ("dangling/state", "is a symlink to nothing"),
+            ("loop", "symbolic links"),
+            ("file", "exists"),
+            ("file/state", "directory"),
+            ("to-a-file", "exists"),
+            ("to-shared", "shared` above it is writable by other users"),
+            ("to-shared/state", "shared` above it is writable by other users"),
+            ("shared/new", "shared` above it is writable by other users"),
+            ("to-open", "it is writable by other users"),
+        ] {
+            let refused = open(&at(folder)).expect_err(folder);
+            assert!(refused.contains(why), "{folder}: {refused}");
+        }
+        assert!(!at("shared/new").exists() && !at("shared/inside/state").exists(), "nothing is created there");
+        // Others may add to a sticky folder, such as `/tmp`, and replace nothing.
+        with_mode(&at("sticky"), 0o1777);
+        assert!(open(&at("sticky/state")).is_ok());
+    }
+
+    #[test]
+    fn a_group_is_private_if_the_user_alone_is_in_it() {
+        let passwd =
+            "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbob:x:1001:100::/home/bob:/bin/sh\n";
+        for (group, user, groups, expected) in [
+            (1000, 1000, "ann:x:1000:\n", true),
+            (1000, 1000, "ann:x:1000:ann\n", true),
+            (1000, 1000, "ann:x:1000:bob\n", false),
+            (1000, 1000, "ann:x:1000:\nteam:x:1000:bob\n", false),
+            (100, 1001, "users:x:100:\n", false),
+            (1000, 1001, "ann:x:1000:\n", false),
+            (1000, 1000, "", false),
+            (1000, 4242, "ann:x:1000:\n", false),
+        ] {
+            assert_eq!(is_private_group(group, user, passwd, groups), expected, "{group} {user} {groups}");
+        }
+        let shared = format!("{passwd}eve:x:1002:1000::/home/eve:/bin/sh\n");
+        assert!(!is_private_group(1000, 1000, &shared, "ann:x:1000:\n"), "another user has it too");
+    }
+}
