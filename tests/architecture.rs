@@ -28,6 +28,7 @@ const PIPELINE: &[&str] = &[
     "retry",
     "config",
     "plan",
+    "deadline",
     "gate",
     "feedback",
     "workspace",

@@ -6,7 +6,8 @@
 
 use super::mounts::{MountAccess, MountedPath, Private};
 use super::{BaseFiles, NoResult, Rewrite};
-use crate::changes::{self, Needs, Selection};
+use crate::changes::{self, ChangesError, Needs, Selection, WorkFolder};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::temporary::{Purpose, Temporary};
@@ -14,6 +15,7 @@ use crate::verdict::Edit;
 use rustix::fs::{Timespec, Timestamps, futimens};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::ops::Bound;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
@@ -24,6 +26,8 @@ use std::{fs, io};
 /// The most bytes and files that are copied.
 const MOST_BYTES: u64 = 4 << 30;
 const MOST_FILES: usize = 200_000;
+/// The bytes that are copied at once.
+const PIECE: u64 = 64 << 20;
 /// The least that a file counts.
 const BLOCK: u64 = 4 << 10;
 /// New folders with these names are caches, and so are new files and folders whose names start with a dot.
@@ -78,10 +82,10 @@ impl WorkCopy {
         base: Option<Arc<BaseFiles>>,
         ignored: IgnoredFiles<'_>,
         private: &[Private],
+        deadline: &Deadline,
     ) -> Result<Self, NoResult> {
         let failed = |why: String| NoResult::not_started(format!("the workspace cannot be copied for it: {why}"));
-        let all = changes::collect(root, &Selection::All, Needs::default(), environment)
-            .map_err(|error| failed(error.to_string()))?;
+        let all = collect(root, environment, deadline).map_err(|error| failed(error.to_string()))?;
         let kept: BTreeSet<&str> = all.paths().into_iter().collect();
         if kept.len() > MOST_FILES {
             return Err(failed(format!("it has {} files; at most {MOST_FILES} are copied", kept.len())));
@@ -90,7 +94,7 @@ impl WorkCopy {
         let (root, copied) = (root.to_owned(), BTreeMap::new());
         let private = private.iter().map(|folder| folder.path.clone()).collect();
         let mut copy = Self { folder, root, base, ignored: Vec::new(), private, copied, settled: i64::MIN };
-        let mut left = MOST_BYTES;
+        let mut left = CopyBudget { bytes: MOST_BYTES, deadline };
         copy.folder("", &kept, ignored, &mut left).map_err(|error| failed(error.to_string()))?;
         copy.restore(&mut left).map_err(|error| failed(error.to_string()))?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -113,7 +117,7 @@ impl WorkCopy {
         inside: &str,
         kept: &BTreeSet<&str>,
         ignored: IgnoredFiles<'_>,
-        left: &mut u64,
+        left: &mut CopyBudget<'_>,
     ) -> io::Result<()> {
         let (from, to) = (self.root.join(inside), self.path().join(inside));
         for entry in fs::read_dir(from)? {
@@ -156,7 +160,7 @@ impl WorkCopy {
     }
 
     /// Writes the base's version of files, where the copy has nothing and only folders above.
-    fn restore(&self, left: &mut u64) -> io::Result<()> {
+    fn restore(&self, left: &mut CopyBudget<'_>) -> io::Result<()> {
         let Some(base) = &self.base else { return Ok(()) };
         for path in &base.paths {
             let (source, target) = (base.stored.path().join(path), self.path().join(path));
@@ -222,6 +226,26 @@ impl WorkCopy {
     }
 }
 
+/// Finds every file of the workspace.
+fn collect(root: &Path, environment: &Environment, deadline: &Deadline) -> Result<changes::Changes, ChangesError> {
+    let work = WorkFolder { deadline: deadline.clone(), ..WorkFolder::of(root, environment)? };
+    changes::collect_at(&work, &Selection::All, &Needs::default, environment, None)
+}
+
+/// What may still be copied, and until when.
+struct CopyBudget<'d> {
+    bytes: u64,
+    deadline: &'d Deadline,
+}
+
+impl CopyBudget<'_> {
+    fn take(&mut self, bytes: u64) -> io::Result<()> {
+        self.deadline.check().map_err(io::Error::other)?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
+        Ok(())
+    }
+}
+
 fn has_below<T: Borrow<str> + Ord>(paths: &BTreeSet<T>, folder: &str) -> bool {
     let start = format!("{folder}/");
     let from = (Bound::Included(start.as_str()), Bound::Unbounded);
@@ -236,7 +260,7 @@ fn is_writable(folder: &Path, places: &[MountedPath]) -> bool {
 }
 
 /// Copies a file with its times, which builds compare, or a symlink. Pipes, sockets and devices are left out.
-fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
+fn copy_file(source: &Path, target: &Path, left: &mut CopyBudget<'_>) -> io::Result<()> {
     let about = source.symlink_metadata()?;
     if about.is_symlink() {
         return symlink(fs::read_link(source)?, target);
@@ -247,9 +271,11 @@ fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
     let mut from = regular_file::open(source, Symlinks::Refuse)?;
     let about = from.metadata()?;
     let size = about.len().max(BLOCK);
-    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
+    left.take(size)?;
     let mut to = fs::File::create_new(target)?;
-    io::copy(&mut from, &mut to)?;
+    while io::copy(&mut from.by_ref().take(PIECE), &mut to)? > 0 {
+        left.take(0)?;
+    }
     to.set_permissions(about.permissions())?;
     let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
     let times = Timestamps {
@@ -259,7 +285,7 @@ fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
     Ok(futimens(&to, &times)?)
 }
 
-fn copy_folder(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
+fn copy_folder(source: &Path, target: &Path, left: &mut CopyBudget<'_>) -> io::Result<()> {
     fs::create_dir(target)?;
     for entry in fs::read_dir(source)? {
         let entry = entry?;

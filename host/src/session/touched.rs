@@ -49,7 +49,7 @@ impl FoundPolicy {
             }
             _ => Selection::Since(trusted.commit.clone()),
         };
-        let root = WorkFolder { folder: work.project().to_owned(), root: work.root.clone() };
+        let root = WorkFolder { folder: work.project().to_owned(), ..work.clone() };
         Ok(touched(&changes::collect_at(&root, &selection, &changes::Needs::default, environment, None)?))
     }
 }

@@ -46,7 +46,7 @@ struct PolicyPlaces {
 impl PolicyPlaces {
     /// Returns `None` if the folder is in no repository.
     fn of(work: WorkFolder) -> Option<Self> {
-        let WorkFolder { folder: real, root } = work;
+        let WorkFolder { folder: real, root, .. } = work;
         let root = root?;
         let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
         let folders = real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();

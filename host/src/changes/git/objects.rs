@@ -3,16 +3,18 @@
 //! The object store belongs to the author of the change. A file in it can have other bytes than its name says, and git does
 //! not notice. So an object is refused if its bytes do not hash to the requested id.
 
+use super::child_io::TICK;
 use super::id::{Hasher, Id, ObjectFormat, ObjectKind, hash};
 use super::object_files::ObjectFiles;
 use super::program::{Git, failed};
 use crate::changes::{ChangesError, shown_text};
+use crate::deadline::Deadline;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The arguments. Without `--buffer`, every answer is flushed at once.
 const QUESTION: &[&str] = &["cat-file", "--batch"];
@@ -82,6 +84,11 @@ impl<'g> Objects<'g> {
 
     pub(super) fn git_format(&self) -> ObjectFormat {
         self.git.format
+    }
+
+    /// Returns when reading must end.
+    pub(super) fn deadline(&self) -> &'g Deadline {
+        &self.git.deadline
     }
 
     /// Returns an object from the files of the repository; `None` if it must be read by git.
@@ -157,6 +164,7 @@ impl<'g> Objects<'g> {
             return Ok(0);
         }
         for (number, (id, _)) in wanted.iter().enumerate() {
+            self.deadline().check()?;
             match self.stored(id).filter(|object| object.kind == kind) {
                 Some(object) => each(number, object.bytes)?,
                 None => return Ok(number),
@@ -238,13 +246,18 @@ impl<'g> Objects<'g> {
 
     fn next(&mut self) -> Result<Piece, ChangesError> {
         let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
-        let why = match talk.pieces.recv_timeout(PATIENCE) {
-            Ok(Ok(piece)) => return Ok(piece),
-            Ok(Err(error)) => error.to_string(),
-            Err(RecvTimeoutError::Timeout) => {
-                format!("timed out after {} s and was killed", PATIENCE.as_secs())
+        let end = Instant::now() + PATIENCE;
+        let why = loop {
+            self.git.deadline.check()?;
+            match talk.pieces.recv_timeout(TICK) {
+                Ok(Ok(piece)) => return Ok(piece),
+                Ok(Err(error)) => break error.to_string(),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    break format!("timed out after {} s and was killed", PATIENCE.as_secs());
+                }
+                Err(RecvTimeoutError::Disconnected) => break talk.last_words(),
             }
-            Err(RecvTimeoutError::Disconnected) => talk.last_words(),
         };
         self.talk = None;
         Err(failed(QUESTION, &why))
