@@ -84,7 +84,7 @@ fn a_component_that_computed_until_its_time_was_over_is_remembered() {
         assert_eq!(output.status.code(), Some(3));
         let (kind, message, hint) = errors(&record).remove(0);
         assert_eq!(kind, "limit.time");
-        assert_eq!(message.contains("it was last asked"), hint.contains("`--no-cache` asks it again"));
+        assert_eq!(message.contains("it was last asked"), hint.contains("`gate run --no-cache` asks it again"));
         message.contains("it was last asked")
     };
     // A busy machine may leave it too little processor time to be sure.
@@ -148,7 +148,7 @@ fn shuffled(seed: u64) -> String {
 type Row = (&'static str, fn(&Stage), &'static [&'static str]);
 
 const COMMIT: &str = "git init -q -b main && git add -A && git commit -qm base";
-const SUBMISSION: &str = "verifier = \"case-conflicts\"";
+const SUBMISSION: &str = "verifier = \"case-conflicts\"\ngrants = [\"workspace\"]";
 
 const WORK: &[Row] = &[
     (

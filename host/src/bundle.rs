@@ -195,7 +195,7 @@ fn work(
         return files(&workspace, paths.iter().cloned().chain(all));
     }
     for commit in commits {
-        let Ok(stored) = changes::checkout(&root, &commit, environment) else { continue };
+        let Ok(stored) = changes::checkout(&root, &commit, environment, &Deadline::default()) else { continue };
         if let Some(workspace) = has_it(stored.path()) {
             let all = if leads_on(&workspace) { changes::below(stored.path())? } else { Vec::new() };
             return files(&workspace, paths.iter().cloned().chain(all));

@@ -61,7 +61,7 @@ fn changes(old: &[&[u8]], new: &[&[u8]], deadline: &Deadline) -> Result<Option<V
     };
     let old: Vec<usize> = old.iter().map(&mut number_of).collect();
     let new: Vec<usize> = new.iter().map(&mut number_of).collect();
-    if !is_near(&old, &new, deadline)? {
+    if !is_near(&old, &new, MAX_LINES, deadline)? {
         return Ok(None);
     }
     let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline.at());
@@ -70,28 +70,28 @@ fn changes(old: &[&[u8]], new: &[&[u8]], deadline: &Deadline) -> Result<Option<V
     Ok(Some(changes))
 }
 
-/// Returns whether at most [`MAX_LINES`] added and removed lines turn `old` into `new`: the greedy search of Myers, without its
-/// path, which ends as soon as there are more.
-fn is_near(old: &[usize], new: &[usize], deadline: &Deadline) -> Result<bool, Late> {
+/// Returns whether at most this many added and removed lines turn `old` into `new`: the greedy search of Myers, without its path,
+/// which ends as soon as there are more.
+fn is_near(old: &[usize], new: &[usize], most: usize, deadline: &Deadline) -> Result<bool, Late> {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[start..], &new[start..]);
-    if old.len() + new.len() <= MAX_LINES {
+    if old.len() + new.len() <= most {
         return Ok(true);
     }
     // How far each diagonal gets in `old`; the middle one is that of equal positions.
-    const MIDDLE: usize = MAX_LINES + 1;
-    let mut reached = vec![0; 2 * MIDDLE + 1];
-    for changed in 0..=MAX_LINES {
+    let middle = most + 1;
+    let mut reached = vec![0; 2 * middle + 1];
+    for changed in 0..=most {
         deadline.check()?;
-        for diagonal in (MIDDLE - changed..=MIDDLE + changed).step_by(2) {
+        for diagonal in (middle - changed..=middle + changed).step_by(2) {
             let (removed, added) = (reached[diagonal - 1] + 1, reached[diagonal + 1]);
             let mut x = match diagonal {
-                MIDDLE if changed == 0 => 0,
-                _ if diagonal == MIDDLE - changed => added,
-                _ if diagonal == MIDDLE + changed => removed,
+                _ if changed == 0 => 0,
+                _ if diagonal == middle - changed => added,
+                _ if diagonal == middle + changed => removed,
                 _ => removed.max(added),
             };
-            let mut y = x + MIDDLE - diagonal;
+            let mut y = x + middle - diagonal;
             while let (Some(a), Some(b)) = (old.get(x), new.get(y))
                 && a == b
             {
@@ -206,24 +206,10 @@ mod tests {
         assert_eq!(hunks(text("a").as_bytes(), text("b").as_bytes()), None);
     }
 
-    /// Returns numbered lines, in another order.
-    fn shuffled(count: usize) -> String {
-        (0..count).map(|number| format!("{}\n", number * 7_919 % count)).collect()
-    }
-
-    #[test]
-    fn lines_in_another_order_have_no_hunks_however_fast_the_machine_is() {
-        let (old, new) = (shuffled(30_000), (0..30_000).map(|number| format!("{number}\n")).collect::<String>());
-        assert_eq!(hunks(old.as_bytes(), new.as_bytes()), None);
-        let edits = edits(&old, &new);
-        assert_eq!((edits.len(), edits[0].end_line), (1, 30_001));
-        let moved = format!("last\n{old}").replacen("7919\n", "", 1);
-        assert_eq!(hunks(old.as_bytes(), moved.as_bytes()).map(|hunks| hunks.len()), Some(1));
-    }
-
     #[test]
     fn a_search_that_is_cut_off_is_late_and_never_another_result() {
-        let (old, new) = (shuffled(3_000), shuffled(3_001));
+        let lines = |step: usize| (0..3_000).map(|number| format!("{}\n", number * step % 3_000)).collect::<String>();
+        let (old, new) = (lines(7), lines(11));
         let deadline = Deadline::default();
         deadline.set("g", std::time::Duration::ZERO, std::time::Duration::ZERO);
         assert!(super::hunks(old.as_bytes(), new.as_bytes(), &deadline).is_err());
@@ -270,6 +256,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_fewest_changes_decide_whether_files_are_near(
+            old in proptest::collection::vec(0..4_usize, 0..40),
+            new in proptest::collection::vec(0..4_usize, 0..40),
+            most in 0..40_usize,
+        ) {
+            let changes = capture_diff_slices_deadline(Algorithm::Lcs, &old, &new, None);
+            let same: usize = changes.iter().map(|change| match change {
+                DiffOp::Equal { len, .. } => *len,
+                _ => 0,
+            }).sum();
+            let fewest = old.len() + new.len() - 2 * same;
+            let near = is_near(&old, &new, most, &Deadline::default()).expect("no deadline");
+            prop_assert_eq!(near, fewest <= most);
+        }
+
         #[test]
         fn edits_rebuild_what_was_read(old in "[ab\r\n]{0,60}", new in "[ab\r\n]{0,60}") {
             prop_assert_eq!(edited(&old, &edits(&old, &new)), new);

@@ -322,3 +322,23 @@ fn edits(was: Option<&[u8]>, now: Option<&[u8]>) -> Vec<Edit> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copying_ends_when_nobody_waits_for_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (source, target) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&source, "1").expect("a file");
+        let deadline = Deadline::default();
+        let mut left = CopyBudget { bytes: MOST_BYTES, deadline: &deadline };
+        copy_file(&source, &target, &mut left).expect("copied");
+        assert_eq!(left.bytes, MOST_BYTES - BLOCK);
+        deadline.end();
+        assert!(copy_file(&source, &folder.path().join("c"), &mut left).is_err());
+        let all = WorkCopy::of(folder.path(), &Environment::of_process(), None, IgnoredFiles::Linked, &[], &deadline);
+        assert!(all.is_err());
+    }
+}

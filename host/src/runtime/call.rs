@@ -109,7 +109,7 @@ fn again(failure: Failure, age: Duration) -> Failure {
     let hint = failure.hint.unwrap_or_default();
     let message = format!("{}; it was last asked {} s ago", failure.message, age.as_secs());
     let asked = format!(
-        "`--no-cache` asks it again; otherwise this is remembered for {} minutes",
+        "`gate run --no-cache` asks it again; otherwise this is remembered for {} minutes",
         cache::REMEMBERED.as_secs() / 60
     );
     Failure::new(failure.kind, message).hint(format!("{asked}; {hint}"))
@@ -156,9 +156,9 @@ impl From<Failure> for CallResult {
 }
 
 impl Runtime {
-    /// Returns the description of a component, from the cache if possible.
+    /// Returns the description of a component, from the cache if possible. A failure is never remembered from before.
     pub async fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
-        self.describe_within(source, &Limits::default(), Remembered::Used).await
+        self.describe_within(source, &Limits::default(), Remembered::Ignored).await
     }
 
     /// Returns the description of a component, which it must give within these limits. If it computed until its time was over, that
@@ -190,9 +190,9 @@ impl Runtime {
         let ((_sandbox, answer), computed) = processor_time::of(answer).await;
         let about = answer.map_err(|failure| {
             let failure = undescribed(failure, limits);
-            // A machine that had no time for it says nothing about the component.
+            // A machine that had no time for it says nothing about the component. The guests do not share the cores evenly.
             if failure.kind == ErrorKind::LimitTime
-                && computed >= share.of_time(limits.time) / 4
+                && computed >= share.of_time(limits.time) / 8
                 && let Some(cache) = &self.cache
             {
                 cache.put_failure(source.digest(), limits, &failure);

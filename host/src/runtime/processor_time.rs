@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn waiting_is_no_processor_time() {
         let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
-        let (_, waited) = tokio.block_on(of(tokio::time::sleep(Duration::from_millis(100))));
+        let (_, waited) = tokio.block_on(of(async { tokio::time::sleep(Duration::from_millis(100)).await }));
         assert!(waited < Duration::from_millis(50), "{waited:?}");
         let spin = async {
             let start = of_thread();

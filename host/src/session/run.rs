@@ -207,7 +207,8 @@ impl Session {
             runner.reporting_to(Arc::new(done)).in_run(emitter.run()).reusing(self.request.reusable.clone());
         runner = runner.with_from_base(from_base.clone());
         if let (Some(commit), Some(repository)) = (changes.base.clone(), changes.repository.clone()) {
-            runner = runner.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
+            let (environment, deadline) = (environment.clone(), deadline.clone());
+            runner = runner.relative_to(Some(Base { repository, commit, environment, deadline }));
         }
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             runner = runner.finding_added(&added);

@@ -1,9 +1,9 @@
 //! Exchanges data with a child process until it ends or times out.
 
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, Late};
 use std::io::{self, Read};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,24 @@ pub(super) struct ChildOutput<T> {
 }
 
 /// The deadline of a run may become known later, so it is looked at this often.
-pub(super) const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(100);
+
+/// Receives the next message of a child, waiting at most this long.
+pub(super) fn receive<T>(
+    messages: &Receiver<T>,
+    patience: Duration,
+    deadline: &Deadline,
+) -> Result<Result<T, RecvTimeoutError>, Late> {
+    let end = Instant::now() + patience;
+    loop {
+        deadline.check()?;
+        let left = end.saturating_duration_since(Instant::now());
+        match messages.recv_timeout(left.min(TICK)) {
+            Err(RecvTimeoutError::Timeout) if left > TICK => {}
+            received => return Ok(received),
+        }
+    }
+}
 
 /// Writes and reads at the same time, so that neither side blocks on a full pipe. If one side fails or time is up, the child
 /// is killed, which ends the other.

@@ -3,7 +3,7 @@
 //! The object store belongs to the author of the change. A file in it can have other bytes than its name says, and git does
 //! not notice. So an object is refused if its bytes do not hash to the requested id.
 
-use super::child_io::TICK;
+use super::child_io::receive;
 use super::id::{Hasher, Id, ObjectFormat, ObjectKind, hash};
 use super::object_files::ObjectFiles;
 use super::program::{Git, failed};
@@ -14,7 +14,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The arguments. Without `--buffer`, every answer is flushed at once.
 const QUESTION: &[&str] = &["cat-file", "--batch"];
@@ -246,18 +246,13 @@ impl<'g> Objects<'g> {
 
     fn next(&mut self) -> Result<Piece, ChangesError> {
         let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
-        let end = Instant::now() + PATIENCE;
-        let why = loop {
-            self.git.deadline.check()?;
-            match talk.pieces.recv_timeout(TICK) {
-                Ok(Ok(piece)) => return Ok(piece),
-                Ok(Err(error)) => break error.to_string(),
-                Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
-                Err(RecvTimeoutError::Timeout) => {
-                    break format!("timed out after {} s and was killed", PATIENCE.as_secs());
-                }
-                Err(RecvTimeoutError::Disconnected) => break talk.last_words(),
+        let why = match receive(&talk.pieces, PATIENCE, &self.git.deadline)? {
+            Ok(Ok(piece)) => return Ok(piece),
+            Ok(Err(error)) => error.to_string(),
+            Err(RecvTimeoutError::Timeout) => {
+                format!("timed out after {} s and was killed", PATIENCE.as_secs())
             }
+            Err(RecvTimeoutError::Disconnected) => talk.last_words(),
         };
         self.talk = None;
         Err(failed(QUESTION, &why))
