@@ -16,8 +16,8 @@ pub(crate) use diff::edits;
 
 pub use error::ChangesError;
 pub use selection::Selection;
-pub use stored::{SameFiles, StoredFiles, same_files};
-pub(crate) use stored::{checkout, copy, stored};
+pub use stored::{SameFiles, StoredFiles, same_files, stored};
+pub(crate) use stored::{checkout, copy, stored_until};
 
 use crate::cache_store::CacheStore;
 use crate::deadline::Deadline;

@@ -27,7 +27,17 @@ impl StoredFiles {
 
 /// Returns these files of a commit. Files that it does not have are left out. Paths are relative to the root of the
 /// repository.
-pub(crate) fn stored(
+pub fn stored(
+    root: &Path,
+    commit: &str,
+    paths: &BTreeSet<&str>,
+    environment: &Environment,
+) -> Result<StoredFiles, ChangesError> {
+    stored_until(root, commit, paths, environment, &Deadline::default())
+}
+
+/// Returns these files of a commit, if that is done in time.
+pub(crate) fn stored_until(
     root: &Path,
     commit: &str,
     paths: &BTreeSet<&str>,

@@ -40,7 +40,7 @@ pub fn planned_tasks(request: &Request, plan: &Path) -> Result<Vec<PlannedTask>,
             .hint("commit the plan before the work starts".to_owned())
     };
     let base = changes::base(&root, &request.selection, &request.environment)?.ok_or_else(not_there)?;
-    let stored = changes::stored(&root, &base, &BTreeSet::from([inside]), &request.environment, &request.deadline)?;
+    let stored = changes::stored(&root, &base, &BTreeSet::from([inside]), &request.environment)?;
     let file = stored.path().join(inside);
     if !file.symlink_metadata().is_ok_and(|about| about.is_file()) {
         return Err(not_there());

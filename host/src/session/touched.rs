@@ -95,7 +95,7 @@ impl FoundPolicy {
             return Ok(None);
         }
         let wanted = paths.iter().map(String::as_str).collect();
-        let stored = changes::stored(work.project(), &trusted.commit, &wanted, environment, &work.deadline)?;
+        let stored = changes::stored_until(work.project(), &trusted.commit, &wanted, environment, &work.deadline)?;
         Ok(Some(BaseFiles::new(paths, stored)))
     }
 }

@@ -12,7 +12,6 @@ use super::Request;
 use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
 use crate::changes::{self, SameFiles, Selection, StoredFiles, WorkFolder};
 use crate::config::{self, Config};
-use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
 use crate::regular_file::{self, Symlinks};
@@ -148,10 +147,8 @@ pub(super) fn find(work: WorkFolder, name: &str, environment: &Environment) -> R
     let places = PolicyPlaces::of(work).ok_or_else(no_repository)?;
     let root = &places.root;
     let mut paths = places.candidates();
-    // Whichever configuration was read before, it does not limit how long this one is read.
-    let deadline = Deadline::default();
-    let wanted = paths.iter().map(String::as_str).collect();
-    let stored = changes::stored(root, name, &wanted, environment, &deadline)?;
+    // Whichever configuration was read before, its deadline does not limit how long this one is read.
+    let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect(), environment)?;
     let there = |folder: &&String| stored.path().join(join(folder, FILE)).symlink_metadata().is_ok();
     let nearest = places.folders.iter().find(there);
     let shown = clean_line(name, 200);
@@ -169,7 +166,7 @@ pub(super) fn find(work: WorkFolder, name: &str, environment: &Environment) -> R
     paths.extend(names(&config).iter().filter_map(|name| normal(within, name)));
     let folders = folders_of(&paths);
     let wanted = paths.union(&folders).map(String::as_str).collect();
-    let stored = changes::stored(root, stored.commit(), &wanted, environment, &deadline)?;
+    let stored = changes::stored(root, stored.commit(), &wanted, environment)?;
     let files = Workspace::open(stored.path())
         .map_err(|error| Error::host("cannot open the files of the configuration").because(error))?;
     for path in std::mem::take(&mut paths) {
