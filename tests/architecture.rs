@@ -30,6 +30,7 @@ const PIPELINE: &[&str] = &[
     "retry",
     "config",
     "plan",
+    "deadline",
     "gate",
     "feedback",
     "workspace",

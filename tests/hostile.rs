@@ -107,6 +107,7 @@ const CATALOGUE: &[Row] = &[
     ("A12", Made(made::nested_components), Refused(LoadLimit)),
     // Run.
     ("B1", Wat("spin-in-check"), Ended(LimitTime)),
+    ("B1", Wat("spin-in-describe"), Said(Status::Pass)),
     ("B2", Wat("spin-in-start"), Ended(LimitTime)),
     ("B3", Wat("spin-in-realloc"), Ended(LimitTime)),
     ("B4", Wat("spin-in-post-return"), Ended(LimitTime)),

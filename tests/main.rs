@@ -8,6 +8,7 @@ mod cache;
 mod cli;
 mod commands;
 mod component;
+mod deadline;
 mod determinism;
 mod embedding;
 mod frozen;

@@ -9,6 +9,7 @@ mod replay;
 pub use replay::{RecordDifference, Replayed, replay};
 
 use crate::changes::{self, Needs, Selection};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::ledger::body::Committed;
@@ -167,7 +168,7 @@ fn work(
     let commits = commits.collect::<Result<Vec<String>, Error>>()?.into_iter().chain(record.selection.to.clone());
     let has_it = |root: &Path| -> Option<Workspace> {
         let workspace = Workspace::open(root).ok()?;
-        (tree_digest(submission, &workspace) == record.tree).then_some(workspace)
+        (tree_digest(submission, &workspace, &Deadline::default()) == record.tree).then_some(workspace)
     };
     let reads_all = record.gate.walk().filter_map(|node| node.verifier.as_ref());
     let reads_all = reads_all.into_iter().any(|verifier| verifier.grants.iter().any(|grant| grant == "workspace"));
@@ -185,7 +186,7 @@ fn work(
         return files(&workspace, paths.iter().cloned().chain(all));
     }
     for commit in commits {
-        let Ok(stored) = changes::checkout(&root, &commit, environment) else { continue };
+        let Ok(stored) = changes::checkout(&root, &commit, environment, &Deadline::default()) else { continue };
         if let Some(workspace) = has_it(stored.path()) {
             let all = if leads_on(&workspace) { changes::below(stored.path())? } else { Vec::new() };
             return files(&workspace, paths.iter().cloned().chain(all));

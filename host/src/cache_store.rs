@@ -1,4 +1,4 @@
-//! Files that runs leave for later runs of the same user: compiled code, descriptions, cached passes.
+//! Files that runs leave for later runs of the same user: compiled code, descriptions or why there is none, cached passes.
 //!
 //! The cache decides what runs and what passes, so every entry is authenticated: it ends with a keyed BLAKE3 code over its
 //! place and its bytes, with a secret that only the owner can read. A file that was planted, altered or truncated is
@@ -37,10 +37,12 @@ pub enum CacheKind {
     Passes,
     /// The ids of files that were hashed.
     Stats,
+    /// Why a component could not be described.
+    Failure,
 }
 
 impl CacheKind {
-    const ALL: [Self; 4] = [Self::Compiled, Self::Description, Self::Passes, Self::Stats];
+    const ALL: [Self; 5] = [Self::Compiled, Self::Description, Self::Passes, Self::Stats, Self::Failure];
 
     fn suffix(self) -> &'static str {
         match self {
@@ -48,6 +50,7 @@ impl CacheKind {
             Self::Description => "description",
             Self::Passes => "passes",
             Self::Stats => "stats",
+            Self::Failure => "failure",
         }
     }
 }

@@ -16,10 +16,11 @@ pub(crate) use diff::edits;
 
 pub use error::ChangesError;
 pub use selection::Selection;
-pub(crate) use stored::copy;
-pub use stored::{SameFiles, StoredFiles, checkout, same_files, stored};
+pub use stored::{SameFiles, StoredFiles, same_files, stored};
+pub(crate) use stored::{checkout, copy, stored_until};
 
 use crate::cache_store::CacheStore;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::submission::{Change, ChangeKind};
 use crate::workspace::{FileStat, Workspace};
@@ -96,12 +97,14 @@ pub struct Needs {
 }
 
 /// A folder, and the root of the repository that it is in. Found once per run, so that all parts of the run agree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct WorkFolder {
     /// The folder, without symlinks.
     pub(crate) folder: PathBuf,
     /// The root of the repository, if there is one.
     pub(crate) root: Option<PathBuf>,
+    /// When reading them must end.
+    pub(crate) deadline: Deadline,
 }
 
 impl WorkFolder {
@@ -109,7 +112,7 @@ impl WorkFolder {
         let folder =
             folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
         let root = repository(&folder, environment)?;
-        Ok(Self { folder, root })
+        Ok(Self { folder, root, deadline: Deadline::default() })
     }
 
     /// Returns the root of the repository, or else the folder.
@@ -138,8 +141,11 @@ pub(crate) fn collect_at(
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, ChangesError> {
     match &work.root {
-        Some(root) => in_repository(&work.folder, &git::Repository::at(root, environment), selection, needs, store),
-        None => in_folder(&work.folder, selection),
+        Some(root) => {
+            let repository = git::Repository::at(root, environment).until(&work.deadline);
+            in_repository(&work.folder, &repository, selection, needs, store)
+        }
+        None => in_folder(&work.folder, selection, &work.deadline),
     }
 }
 
@@ -150,7 +156,7 @@ pub fn repository(folder: &Path, environment: &Environment) -> Result<Option<Pat
 
 /// Returns the paths of all files below a folder.
 pub fn below(folder: &Path) -> Result<Vec<String>, ChangesError> {
-    Ok(folder::files(folder, "")?.into_iter().map(|change| change.path).collect())
+    Ok(folder::files(folder, "", &Deadline::default())?.into_iter().map(|change| change.path).collect())
 }
 
 /// Returns the root of the repository that `folder` is in.

@@ -234,7 +234,7 @@ impl StdError for Cause {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         let kind = match failure.kind {
-            ErrorKind::HostFailed => ErrorCategory::Host,
+            ErrorKind::HostFailed | ErrorKind::LimitTime => ErrorCategory::Host,
             _ => ErrorCategory::Component,
         };
         Self::new(kind, format_args!("{} ({})", failure.message, failure.kind)).hint(failure.hint)

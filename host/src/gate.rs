@@ -30,7 +30,7 @@ use crate::outcome::{JudgedFile, ModelUse, Node, NodeKind, Outcome, SkipReason};
 use crate::plan::{self, Plan};
 use crate::submission::{CommandEvidence, Evidence};
 use crate::verdict::{Failure, Verdict};
-use evaluate::{Deadline, Evaluation};
+use evaluate::{Evaluation, GateDeadline};
 use std::future::Future;
 use tokio::time::Instant;
 
@@ -130,7 +130,8 @@ pub enum GateEvent<'e> {
 pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunCheck) -> Node {
     let root = &plan.root;
     let start = Instant::now();
-    let deadline = Deadline { at: start + plan.deadline, of: &root.name, limit: plan.deadline };
+    let at = circumstances.deadline.unwrap_or(start + plan.deadline);
+    let deadline = GateDeadline { at, of: &root.name, limit: plan.deadline };
     let evaluation = Evaluation { start, circumstances, judge };
     let mut node = evaluation.member(root, root.name.clone(), deadline, false, &[]).await.node;
     if node.shadow || node.outcome.status().is_none() {
@@ -166,13 +167,19 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
     if node.outcome == Outcome::Pass
         && let Err(failure) = judge.confirm()
     {
-        node.outcome = Outcome::Error;
-        node.nothing_to_check = false;
-        node.verdict = Some(failure.into());
-        classify::classify(&mut node);
+        fail(&mut node, failure);
     }
     keep_marks_of_passes(&mut node);
     node
+}
+
+/// Makes a pass an error.
+pub(crate) fn fail(node: &mut Node, failure: Failure) {
+    node.outcome = Outcome::Error;
+    node.nothing_to_check = false;
+    node.verdict = Some(failure.into());
+    classify::classify(node);
+    keep_marks_of_passes(node);
 }
 
 /// Returns whether every check looked at the change and none applies.

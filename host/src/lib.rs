@@ -68,6 +68,7 @@ pub mod retry;
 // The configuration file, the plan that it resolves to, and the rules that decide a gate.
 pub mod config;
 pub mod plan;
+mod deadline;
 pub mod gate;
 mod feedback;
 

@@ -11,6 +11,7 @@ mod voices;
 
 pub use canonical::canonical;
 pub use resolve::resolve;
+pub(crate) use resolve::{checks_of, gate_of};
 
 use crate::config::{
     self, CommandConfig, Divergence, Enforcement, Flaky, Grant, Inapplicable, Leniency, ModelConfig, Threshold, When,

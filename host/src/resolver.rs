@@ -1,14 +1,19 @@
 //! Finds the verifiers of a plan: bundled ones, and components in files.
 
 use crate::config;
+use crate::deadline::Deadline;
+use crate::limits::Limits;
 use crate::plan::{Plan, Refusal, ResolvedVerifier, Resolver, SubmissionParts};
-use crate::runtime::{Bundled, ComponentSource, ComponentType, Description, Grants, Runtime};
+use crate::runtime::{Bundled, ComponentSource, ComponentType, Description, Grants, Remembered, Runtime};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
 
 /// Called with the name of a verifier that must be compiled.
 type Compiling = dyn Fn(&str, &ComponentSource) + Send + Sync;
@@ -29,6 +34,8 @@ struct KnownVerifier {
     source: Arc<ComponentSource>,
     component_type: ComponentType,
     about: Description,
+    /// Why the verifier did not describe itself in time. Then its checks are errors, and the description is empty.
+    late: Option<Failure>,
 }
 
 impl Verifiers {
@@ -76,22 +83,71 @@ impl Verifiers {
         warnings.into_iter().collect()
     }
 
+    /// Returns why the verifier with this digest did not describe itself in time, if so.
+    pub(crate) fn late(&self, digest: &str) -> Option<Failure> {
+        let known = self.verifiers();
+        known.values().flatten().find(|known| known.source.digest() == digest)?.late.clone()
+    }
+
     fn verifiers(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>> {
         self.known.lock()
     }
 
-    /// Finds and describes every verifier of a configuration. The plan reports verifiers that cannot be found, at the check
-    /// that names them.
-    pub(crate) async fn load(&self, config: &config::Config) {
-        for check in config.checks.values() {
-            self.load_one(&check.verifier).await;
+    /// Finds and describes the verifiers of these checks. The plan reports verifiers that cannot be found, at the check that
+    /// names them.
+    ///
+    /// Components are compiled one after the other; `compiled` gets the time that this took, and returns the deadline. Then all
+    /// describe themselves at the same time, each within the limits of its check.
+    pub(crate) async fn load(
+        &self,
+        config: &config::Config,
+        checks: impl IntoIterator<Item = &config::CheckConfig>,
+        remembered: Remembered,
+        compiled: impl FnOnce(Duration) -> Deadline,
+    ) {
+        let mut wanted: BTreeMap<&str, Limits> = BTreeMap::new();
+        for check in checks {
+            let limits = limits_to_describe(config, check);
+            let known = wanted.entry(&check.verifier).or_insert_with(|| limits.clone());
+            known.time = known.time.max(limits.time);
         }
-    }
-
-    async fn load_one(&self, name: &str) {
-        if !self.verifiers().contains_key(name) {
-            let known = self.open(name).await.map(Arc::new);
-            self.verifiers().insert(name.to_owned(), known);
+        let mut compiling = Duration::ZERO;
+        let mut opened = Vec::new();
+        for (name, limits) in wanted {
+            let (source, component_type) = match self.open(name, &mut compiling).await {
+                Ok((source, component_type)) => (Arc::new(source), component_type),
+                Err(failure) => {
+                    self.verifiers().insert(name.to_owned(), Err(failure));
+                    continue;
+                }
+            };
+            match source.as_bundled().map(Bundled::description) {
+                Some(about) => {
+                    let known = Arc::new(KnownVerifier { source, component_type, about, late: None });
+                    self.verifiers().insert(name.to_owned(), Ok(known));
+                }
+                None => opened.push((name.to_owned(), source, component_type, limits)),
+            }
+        }
+        let deadline = compiled(compiling);
+        let mut describing = JoinSet::new();
+        for (name, source, component_type, limits) in opened {
+            let (runtime, deadline) = (Arc::clone(&self.runtime), deadline.clone());
+            let describe = async move {
+                let about = describe(&runtime, &source, &limits, remembered, &deadline).await;
+                let (about, late) = match about {
+                    Ok(about) => (Ok(about), None),
+                    Err(failure) if failure.kind == ErrorKind::LimitTime => (Ok(unknown(&name)), Some(failure)),
+                    Err(failure) => (Err(failure), None),
+                };
+                (name, about.map(|about| Arc::new(KnownVerifier { source, component_type, about, late })))
+            };
+            describing.spawn(describe);
+        }
+        while let Some(described) = describing.join_next().await {
+            if let Ok((name, known)) = described {
+                self.verifiers().insert(name, known);
+            }
         }
     }
 
@@ -100,27 +156,33 @@ impl Verifiers {
         self.verifiers().get(name).cloned().unwrap_or_else(|| Err(not_loaded()))
     }
 
-    async fn open(&self, name: &str) -> Result<KnownVerifier, Failure> {
-        let (runtime, folder, compiling) =
-            (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
+    /// Reads a component, and compiles it if it must be.
+    async fn open(&self, name: &str, compiling: &mut Duration) -> Result<(ComponentSource, ComponentType), Failure> {
+        let (runtime, folder, tell) = (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
         let named = name.to_owned();
         // Reading a component needs the disk, and compiling it takes seconds.
         let loaded = tokio::task::spawn_blocking(move || {
-            let source = ComponentSource::named(&named, &folder)?;
-            if runtime.needs_compiling(&source) {
-                compiling(&named, &source);
+            let source = match ComponentSource::named(&named, &folder) {
+                Ok(source) => source,
+                Err(failure) => return (Err(failure), Duration::ZERO),
+            };
+            let is_new = runtime.needs_compiling(&source);
+            if is_new {
+                tell(&named, &source);
             }
-            let component_type = runtime.read_type(&source)?;
-            Ok::<_, Failure>((source, component_type))
+            let start = Instant::now();
+            let component_type = runtime.read_type(&source);
+            let took = if is_new { start.elapsed() } else { Duration::ZERO };
+            (component_type.map(|component_type| (source, component_type)), took)
         });
         let ended = |error: tokio::task::JoinError| Failure::new(ErrorKind::HostFailed, error.to_string());
-        let (source, component_type) = loaded.await.map_err(ended)??;
-        let about = self.runtime.describe(&source).await?;
-        Ok(KnownVerifier { source: Arc::new(source), component_type, about })
+        let (opened, took) = loaded.await.map_err(ended)?;
+        *compiling += took;
+        opened
     }
 
     fn resolve(check: &config::CheckConfig, known: &KnownVerifier) -> Result<ResolvedVerifier, Failure> {
-        let KnownVerifier { source, component_type, about } = known;
+        let KnownVerifier { source, component_type, about, .. } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let working_tree = source.as_bundled().is_some_and(Bundled::is_about_the_working_tree);
@@ -157,10 +219,51 @@ impl Resolver for Verifiers {
         let resolved = Self::resolve(check, &known).map_err(refused)?;
         let without = check.settings.as_object().is_some_and(serde_json::Map::is_empty);
         // The schemas of bundled verifiers are known to be valid.
-        if !(without && known.source.is_bundled() && settings::surely_fits_none(&known.about.settings_schema)) {
+        let surely_fits =
+            without && known.source.is_bundled() && settings::surely_fits_none(&known.about.settings_schema);
+        if known.late.is_none() && !surely_fits {
             Self::validate(check, &known.about)?;
         }
         Ok(resolved)
+    }
+}
+
+/// Returns the limits within which the verifier of a check must describe itself: those of the check.
+fn limits_to_describe(config: &config::Config, check: &config::CheckConfig) -> Limits {
+    let timeout = check.terms.timeout.unwrap_or(config.timeouts(check).0);
+    let time = check.time.unwrap_or(check.limits.time).min(timeout);
+    Limits { time, ..Limits::default() }
+}
+
+/// Returns the description of a component, if it gives it in time.
+async fn describe(
+    runtime: &Runtime,
+    source: &ComponentSource,
+    limits: &Limits,
+    remembered: Remembered,
+    deadline: &Deadline,
+) -> Result<Description, Failure> {
+    let describing = runtime.describe_within(source, limits, remembered);
+    let Some(at) = deadline.at() else { return describing.await };
+    match timeout_at(at.into(), describing).await {
+        Ok(about) => about,
+        Err(_) => {
+            deadline.check().map_err(Failure::from).and(Err(Failure::new(ErrorKind::LimitTime, "the time is over")))
+        }
+    }
+}
+
+/// Returns the description of a verifier that did not describe itself in time.
+fn unknown(name: &str) -> Description {
+    Description {
+        name: name.to_owned(),
+        version: String::new(),
+        summary: String::new(),
+        // Whatever its patterns are, its checks are errors if there is a file.
+        files: vec!["**".to_owned()],
+        settings_schema: String::new(),
+        rules: Vec::new(),
+        url: None,
     }
 }
 
@@ -225,13 +328,14 @@ mod tests {
         let file = folder.path().join("one.wasm");
         let json = BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled");
         std::fs::write(&file, json.wasm()).expect("written");
-        let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
+        let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
         let runtime = Arc::new(Runtime::new(None));
         let verifiers = Verifiers::new(runtime, folder.path().to_owned(), |_, _| {});
         let text = "[gate.g]\nall = [\"a\", \"b\", \"c\"]\n[check.a]\nverifier = \"./one.wasm\"\n\
                     [check.b]\nverifier = \"./one.wasm\"\n[check.c]\nverifier = \"./two.wasm\"\n";
         let config = config::parse(text.as_bytes()).expect("a configuration");
-        tokio.block_on(verifiers.load(&config));
+        let load = verifiers.load(&config, config.checks.values(), Remembered::Used, |_| Deadline::default());
+        tokio.block_on(load);
         let first = verifiers.verifier(&config.checks["a"]).expect("found");
         std::fs::remove_file(file).expect("removed");
         assert_eq!(verifiers.verifier(&config.checks["b"]).expect("known"), first);

@@ -14,6 +14,7 @@ mod unchanged;
 use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
 use crate::config::FileSet;
+use crate::deadline::Deadline;
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
 use crate::plan::{self, Plan, Shape, SubmissionParts};
@@ -55,6 +56,8 @@ pub(crate) struct Subject {
     pub(crate) stats: Arc<HashMap<String, FileStat>>,
     /// Whether the files are a private copy.
     pub(crate) is_copy: bool,
+    /// When the run must end.
+    pub(crate) deadline: Deadline,
 }
 
 /// The files that match a check.
@@ -173,7 +176,9 @@ impl<'a> CheckRunner<'a> {
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
         blocking(|| {
-            for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
+            let shown_changes = changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted);
+            // After the deadline no check runs.
+            for change in shown_changes.take_while(|_| !subject.deadline.is_over()) {
                 shown.store(&subject.workspace, &change.path);
             }
         });
@@ -318,7 +323,10 @@ impl<'a> CheckRunner<'a> {
         let all: BTreeSet<&String> =
             paths.iter().chain(gone).filter(|path| files.contains(path)).filter(is_seen).collect();
         if handed {
-            all.iter().for_each(|path| self.handed.store(workspace, path));
+            for path in &all {
+                self.subject.deadline.check()?;
+                self.handed.store(workspace, path);
+            }
         }
         if handed && !check.files.is_empty() {
             self.asked.lock().push(Arc::new(files));
@@ -343,14 +351,16 @@ impl RunCheck for CheckRunner<'_> {
     }
 
     fn confirm(&self) -> Result<(), Failure> {
+        let Subject { workspace, paths, deadline, .. } = &*self.subject;
         blocking(|| {
+            deadline.check()?;
             if self.is_shared {
-                self.contents.confirm(&self.subject.paths)?;
+                self.contents.confirm(paths, deadline)?;
             }
-            self.handed.confirm(&self.subject.workspace)?;
-            self.reads.confirm(&self.subject.workspace)?;
+            self.handed.confirm(workspace, deadline)?;
+            self.reads.confirm(workspace, deadline)?;
             if self.shown_was_judged.load(Ordering::Relaxed) {
-                self.shown.confirm(&self.subject.workspace)?;
+                self.shown.confirm(workspace, deadline)?;
             }
             self.confirm_no_new_files()
         })

@@ -22,6 +22,7 @@ mod engine;
 mod load;
 mod log;
 mod prepared;
+mod processor_time;
 mod program;
 mod sandbox;
 mod scan;
@@ -30,6 +31,7 @@ mod wasi;
 
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
+pub(crate) use call::Remembered;
 pub use call::{CallContext, CallResult, FileInput, Used};
 pub use capability::{
     AskModels, Capabilities, Capability, CommandsFor, Granted, Grants, ModelsFor, Pending, ReadFiles, RunCommands,
@@ -48,6 +50,7 @@ use crate::verdict::{ErrorKind, Failure};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
@@ -94,6 +97,8 @@ pub struct Runtime {
     slots: Semaphore,
     /// Compiled components by digest, so that each is loaded or compiled once.
     components: Mutex<BTreeMap<String, Component>>,
+    /// How many components are describing themselves.
+    describing: AtomicUsize,
     /// Linked components, so that each is linked once for all its checks.
     loaded: Mutex<BTreeMap<(String, Grants), Arc<Verifier>>>,
 }
@@ -118,7 +123,8 @@ impl Runtime {
     fn with(store: Option<Arc<CacheStore>>, metered: bool) -> Self {
         let slots = Semaphore::new(config::SLOTS as usize);
         let (engine, components, loaded) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { engine, metered, cache: store.map(Cache), slots, components, loaded }
+        let describing = AtomicUsize::new(0);
+        Self { engine, metered, cache: store.map(Cache), slots, components, describing, loaded }
     }
 
     fn engine(&self) -> Result<&Engine, Failure> {

@@ -159,7 +159,7 @@ impl Host {
             let emitter = Arc::new(RunEvents::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
             let (known, request) = (Arc::clone(&found), session.request.clone());
-            let sealed = move || Sealed::of(&known, &request.folder, &request.selection, &request.environment);
+            let sealed = move || Sealed::of(&known, &request.work_folder()?, &request.selection, &request.environment);
             let sealed = blocking(sealed).await?;
             Ok(Pinned(Arc::new(ResolvedConfig { found, plan, verifiers, sealed })))
         })

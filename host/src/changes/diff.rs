@@ -1,10 +1,10 @@
 //! Computes hunks from the bytes before and after a change.
 
+use crate::deadline::{Deadline, Late};
 use crate::submission::{DiffLine, Hunk, LineKind};
 use crate::verdict::Edit;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 /// A file with more changed and context lines has no hunks.
 const MAX_LINES: usize = 20_000;
@@ -12,35 +12,27 @@ const MAX_LINES: usize = 20_000;
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// Context lines around each change.
 const CONTEXT: usize = 3;
-/// The time limit for one file. Lines that moved in a large file can take forever.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Returns the hunks that turn `old` into `new`. `None` if one of them is binary, or if there are too many lines: a part of
-/// the diff could hide the rest.
-pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
+/// the diff could hide the rest. The result never depends on the time that it takes.
+pub(super) fn hunks(old: &[u8], new: &[u8], deadline: &Deadline) -> Result<Option<Vec<Hunk>>, Late> {
     if [old, new].iter().any(|content| content.contains(&0) || content.len() as u64 > MAX_BYTES) {
-        return None;
+        return Ok(None);
     }
     let (old, new) = (lines(old), lines(new));
-    if fewest_changes(&old, &new) > MAX_LINES {
-        return None;
-    }
-    let deadline = Instant::now() + PATIENCE;
-    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline));
-    if Instant::now() >= deadline {
-        return None;
-    }
+    let Some(changes) = changes(&old, &new, deadline)? else { return Ok(None) };
     let hunks: Vec<Hunk> = group_diff_ops(changes, CONTEXT).iter().map(|group| hunk(group, &old, &new)).collect();
-    (hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES).then_some(hunks)
+    Ok((hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES).then_some(hunks))
 }
 
-/// Returns the line-based edits that turn `old` into `new`.
+/// Returns the line-based edits that turn `old` into `new`: one edit if nearly everything differs.
 #[cfg_attr(not(all(feature = "commands", target_os = "linux")), allow(dead_code, reason = "only commands fix files"))]
 pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
     let (before, after) = (lines(old.as_bytes()), lines(new.as_bytes()));
-    // After the time limit, the edits are correct, but more than needed.
-    let deadline = Instant::now() + PATIENCE;
-    let changes = capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(deadline));
+    let whole = || DiffOp::Replace { old_index: 0, old_len: before.len(), new_index: 0, new_len: after.len() };
+    // The command that wrote the new text has a time limit of its own.
+    let changes = changes(&before, &after, &Deadline::default());
+    let changes = changes.ok().flatten().unwrap_or_else(|| vec![whole()]);
     let line = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
     let edit = |change: &DiffOp| {
         let (removed, added) = (change.old_range(), change.new_range());
@@ -54,6 +46,64 @@ pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
         }
     };
     changes.iter().filter(|change| !matches!(change, DiffOp::Equal { .. })).map(edit).collect()
+}
+
+/// Returns the fewest changes that turn `old` into `new`; `None` if they are more than [`MAX_LINES`].
+fn changes(old: &[&[u8]], new: &[&[u8]], deadline: &Deadline) -> Result<Option<Vec<DiffOp>>, Late> {
+    if fewest_changes(old, new) > MAX_LINES {
+        return Ok(None);
+    }
+    // Numbers are compared faster than lines.
+    let mut numbers = HashMap::new();
+    let mut number_of = |line| {
+        let next = numbers.len();
+        *numbers.entry(line).or_insert(next)
+    };
+    let old: Vec<usize> = old.iter().map(&mut number_of).collect();
+    let new: Vec<usize> = new.iter().map(&mut number_of).collect();
+    if !is_near(&old, &new, MAX_LINES, deadline)? {
+        return Ok(None);
+    }
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline.at());
+    // A search that was cut off finds more changes than there are.
+    deadline.check()?;
+    Ok(Some(changes))
+}
+
+/// Returns whether at most this many added and removed lines turn `old` into `new`: the greedy search of Myers, without its path,
+/// which ends as soon as there are more.
+fn is_near(old: &[usize], new: &[usize], most: usize, deadline: &Deadline) -> Result<bool, Late> {
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    if old.len() + new.len() <= most {
+        return Ok(true);
+    }
+    // How far each diagonal gets in `old`; the middle one is that of equal positions.
+    let middle = most + 1;
+    let mut reached = vec![0; 2 * middle + 1];
+    for changed in 0..=most {
+        deadline.check()?;
+        for diagonal in (middle - changed..=middle + changed).step_by(2) {
+            let (removed, added) = (reached[diagonal - 1] + 1, reached[diagonal + 1]);
+            let mut x = match diagonal {
+                _ if changed == 0 => 0,
+                _ if diagonal == middle - changed => added,
+                _ if diagonal == middle + changed => removed,
+                _ => removed.max(added),
+            };
+            let mut y = x + middle - diagonal;
+            while let (Some(a), Some(b)) = (old.get(x), new.get(y))
+                && a == b
+            {
+                (x, y) = (x + 1, y + 1);
+            }
+            reached[diagonal] = x;
+            if x >= old.len() && y >= new.len() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Splits content into lines with their line ends: a line that lost its end is another line.
@@ -110,6 +160,10 @@ mod tests {
     use LineKind::{Added, Context, Removed};
     use proptest::prelude::*;
 
+    fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
+        super::hunks(old, new, &Deadline::default()).expect("no deadline")
+    }
+
     fn told(hunk: &Hunk) -> Vec<(LineKind, &str)> {
         hunk.lines.iter().map(|line| (line.kind, line.text.as_str())).collect()
     }
@@ -150,6 +204,15 @@ mod tests {
     fn what_is_entirely_other_in_a_large_file_takes_no_time() {
         let text = |letter: &str| (0..60_000).map(|number| format!("{letter}{number}\n")).collect::<String>();
         assert_eq!(hunks(text("a").as_bytes(), text("b").as_bytes()), None);
+    }
+
+    #[test]
+    fn a_search_that_is_cut_off_is_late_and_never_another_result() {
+        let lines = |step: usize| (0..3_000).map(|number| format!("{}\n", number * step % 3_000)).collect::<String>();
+        let (old, new) = (lines(7), lines(11));
+        let deadline = Deadline::default();
+        deadline.set("g", std::time::Duration::ZERO, std::time::Duration::ZERO);
+        assert!(super::hunks(old.as_bytes(), new.as_bytes(), &deadline).is_err());
     }
 
     /// Does what the hunks say to the old lines. What they say of unchanged and removed lines must be so.
@@ -193,6 +256,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_fewest_changes_decide_whether_files_are_near(
+            old in proptest::collection::vec(0..4_usize, 0..40),
+            new in proptest::collection::vec(0..4_usize, 0..40),
+            most in 0..40_usize,
+        ) {
+            let changes = capture_diff_slices_deadline(Algorithm::Lcs, &old, &new, None);
+            let same: usize = changes.iter().map(|change| match change {
+                DiffOp::Equal { len, .. } => *len,
+                _ => 0,
+            }).sum();
+            let fewest = old.len() + new.len() - 2 * same;
+            let near = is_near(&old, &new, most, &Deadline::default()).expect("no deadline");
+            prop_assert_eq!(near, fewest <= most);
+        }
+
         #[test]
         fn edits_rebuild_what_was_read(old in "[ab\r\n]{0,60}", new in "[ab\r\n]{0,60}") {
             prop_assert_eq!(edited(&old, &edits(&old, &new)), new);

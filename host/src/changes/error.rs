@@ -1,6 +1,7 @@
 //! Why the changes cannot be found, and what to do about it.
 
 use crate::config::nearest;
+use crate::deadline::Late;
 use crate::text;
 use std::path::{Path, PathBuf};
 
@@ -144,15 +145,18 @@ pub enum ChangesError {
         /// Why.
         why: String,
     },
+    /// The deadline of the run has passed.
+    #[error(transparent)]
+    Late(#[from] Late),
     /// A path cannot be passed to a verifier.
     #[error("the path `{0}` cannot be checked: it is not UTF-8, or contains control characters")]
     BadPath(String),
 }
 
 impl ChangesError {
-    /// Returns whether the machine is at fault, not the caller: there is no disk space, or git timed out.
+    /// Returns whether the machine is at fault, not the caller: there is no disk space, or time is up.
     pub fn is_of_the_machine(&self) -> bool {
-        matches!(self, Self::Snapshot(_) | Self::Git { .. })
+        matches!(self, Self::Snapshot(_) | Self::Git { .. } | Self::Late(_))
     }
 
     /// Returns what to do about it.
@@ -179,6 +183,7 @@ impl ChangesError {
             Self::LeftOut(_) => "check the stored content with `--from-ref` or `--staged`, or check the file out",
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
+            Self::Late(_) => "raise `deadline` in gate.toml",
             _ => return None,
         };
         Some(hint.to_owned())

@@ -36,6 +36,7 @@ mod tree;
 
 use super::{ChangesError, Needs, SameFiles, Selection, shown_text};
 use crate::cache_store::CacheStore;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
@@ -61,6 +62,8 @@ pub(super) struct Repository {
     /// Opened on first use: named files need no git.
     git: OnceCell<Git>,
     pub(super) environment: Environment,
+    /// When reading it must end.
+    pub(super) deadline: Deadline,
 }
 
 /// Changes, and their base commit.
@@ -82,7 +85,13 @@ impl From<Vec<Change>> for FoundChanges {
 impl Repository {
     /// Returns the repository with this root.
     pub(super) fn at(root: &Path, environment: &Environment) -> Self {
-        Self { root: root.to_owned(), git: OnceCell::new(), environment: environment.clone() }
+        let deadline = Deadline::default();
+        Self { root: root.to_owned(), git: OnceCell::new(), environment: environment.clone(), deadline }
+    }
+
+    /// Returns the repository with this deadline for reading it.
+    pub(super) fn until(self, deadline: &Deadline) -> Self {
+        Self { deadline: deadline.clone(), ..self }
     }
 
     /// Returns the repository that `folder` is in, if there is one.
@@ -106,7 +115,7 @@ impl Repository {
         if let Some(git) = self.git.get() {
             return Ok(git);
         }
-        let git = Git::open(&self.root, &self.environment)?;
+        let git = Git::open(&self.root, &self.environment, &self.deadline)?;
         Ok(self.git.get_or_init(|| git))
     }
 
@@ -126,7 +135,7 @@ impl Repository {
 
     /// Returns whether the last commit has a folder of files at this path, not another repository.
     pub(super) fn has_folder(&self, place: &Path) -> Result<bool, ChangesError> {
-        let Some(git) = Git::open_other(&self.root, &self.environment)? else { return Ok(false) };
+        let Some(git) = Git::open_other(&self.root, &self.environment, &self.deadline)? else { return Ok(false) };
         let mut objects = Objects::new(&git);
         let Some((_, commit)) = commits::head(&mut objects)? else { return Ok(false) };
         let inside = place.strip_prefix(&self.root).unwrap_or(Path::new(""));

@@ -3,6 +3,7 @@
 use super::error::{shown, shown_text};
 use super::{Changes, ChangesError, Needs, folder, git, open, refuse_planted};
 use crate::cache_store::CacheStore;
+use crate::deadline::Deadline;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{FileKind, FileStat, Workspace, WorkspaceError};
 use std::collections::HashMap;
@@ -53,12 +54,12 @@ impl Selection {
 }
 
 /// Selects files of a folder that is in no repository.
-pub(super) fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, ChangesError> {
+pub(super) fn in_folder(folder: &Path, selection: &Selection, deadline: &Deadline) -> Result<Changes, ChangesError> {
     let workspace = open(folder)?;
     let changes = match selection {
-        Selection::Changed | Selection::All => folder::files(folder, "")?,
+        Selection::Changed | Selection::All => folder::files(folder, "", deadline)?,
         Selection::Files(paths) => {
-            named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside))?
+            named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside, deadline))?
         }
         Selection::Staged => return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
         Selection::Since(_) | Selection::Base(_) => {
@@ -70,7 +71,7 @@ pub(super) fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes,
         Selection::Commit(_) => return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "a commit" }),
     };
     let mut stats = HashMap::new();
-    let changes = sized(changes, &workspace, &mut stats);
+    let changes = sized(changes, &workspace, &mut stats, deadline)?;
     Ok(Changes {
         changes,
         workspace,
@@ -98,7 +99,7 @@ pub(super) fn in_repository(
         Selection::All => repository.files("", &workspace, store)?,
         Selection::Files(paths) => {
             let below = |inside: &str| match is_of_another(root, inside) {
-                true => folder::files(root, inside),
+                true => folder::files(root, inside, &repository.deadline),
                 false => repository.files(inside, &workspace, store).map(|found| found.changes),
             };
             named(folder, root, &workspace, paths, &below)?.into()
@@ -113,7 +114,7 @@ pub(super) fn in_repository(
         workspace = open(snapshot.path())?;
     }
     let mut stats = found.stats;
-    let changes = sized(found.changes, &workspace, &mut stats);
+    let changes = sized(found.changes, &workspace, &mut stats, &repository.deadline)?;
     let (repository, stats) = (Some(root.clone()), Arc::new(stats));
     Ok(Changes { changes, workspace, base: found.base, from_git: true, stats, repository, snapshot: found.snapshot })
 }
@@ -171,14 +172,20 @@ pub(super) fn whole_file(path: String, state: ChangeState) -> Change {
 }
 
 /// Sorts and deduplicates changes, and adds their sizes and stat results.
-fn sized(mut changes: Vec<Change>, workspace: &Workspace, stats: &mut HashMap<String, FileStat>) -> Vec<Change> {
+fn sized(
+    mut changes: Vec<Change>,
+    workspace: &Workspace,
+    stats: &mut HashMap<String, FileStat>,
+    deadline: &Deadline,
+) -> Result<Vec<Change>, ChangesError> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
     for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {
+        deadline.check()?;
         if let Some(stat) = workspace.file_stat(&change.path) {
             change.size = Some(stat.mark.size());
             stats.insert(change.path.clone(), stat);
         }
     }
-    changes
+    Ok(changes)
 }

@@ -1,6 +1,7 @@
 //! Files of a commit.
 
 use super::{ChangesError, Selection, git, open};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,16 +33,32 @@ pub fn stored(
     paths: &BTreeSet<&str>,
     environment: &Environment,
 ) -> Result<StoredFiles, ChangesError> {
+    stored_until(root, commit, paths, environment, &Deadline::default())
+}
+
+/// Returns these files of a commit, if that is done in time.
+pub(crate) fn stored_until(
+    root: &Path,
+    commit: &str,
+    paths: &BTreeSet<&str>,
+    environment: &Environment,
+    deadline: &Deadline,
+) -> Result<StoredFiles, ChangesError> {
     let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
-    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
+    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?.until(deadline);
     let (commit, snapshot) = repository.stored(commit, paths)?;
     Ok(StoredFiles { snapshot, commit })
 }
 
 /// Returns all files of a commit.
-pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<StoredFiles, ChangesError> {
+pub(crate) fn checkout(
+    root: &Path,
+    commit: &str,
+    environment: &Environment,
+    deadline: &Deadline,
+) -> Result<StoredFiles, ChangesError> {
     let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "`red_green`" };
-    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
+    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?.until(deadline);
     let (commit, snapshot) = repository.checkout(commit)?;
     Ok(StoredFiles { snapshot, commit })
 }

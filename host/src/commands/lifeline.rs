@@ -1,6 +1,7 @@
 //! A thread for each child process, and the lifeline that ends the process when nobody waits for it.
 
 use super::{NoResult, running};
+use crate::deadline::Deadline;
 use parking_lot::Mutex;
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::{Arc, mpsc};
@@ -13,11 +14,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The end of the lifeline that the host holds. Cutting it kills the command and everything that the command started.
 #[derive(Debug)]
-pub(super) struct Lifeline(Mutex<Option<PipeWriter>>);
+pub(super) struct Lifeline {
+    pipe: Mutex<Option<PipeWriter>>,
+    /// It is over once the lifeline is cut, so that what the host does for the command ends too.
+    deadline: Deadline,
+}
 
 impl Lifeline {
     pub(super) fn cut(&self) {
-        drop(self.0.lock().take());
+        self.deadline.end();
+        drop(self.pipe.lock().take());
+    }
+
+    /// Returns when work for the command must end.
+    pub(super) fn deadline(&self) -> &Deadline {
+        &self.deadline
     }
 }
 
@@ -43,7 +54,7 @@ pub(super) async fn on_own_thread<T: Send + 'static>(
 ) -> Result<T, NoResult> {
     let cannot = |what: &str, error: io::Error| NoResult::not_started(format!("cannot create {what}: {error}"));
     let (theirs, ours) = io::pipe().map_err(|error| cannot("a pipe", error))?;
-    let lifeline = Arc::new(Lifeline(Mutex::new(Some(ours))));
+    let lifeline = Arc::new(Lifeline { pipe: Mutex::new(Some(ours)), deadline: Deadline::default() });
     let entry = running::enter(&lifeline)?;
     let (gone, is_gone) = mpsc::channel::<()>();
     let _guard = CutOnDrop { lifeline: Arc::clone(&lifeline), is_gone };

@@ -13,6 +13,7 @@ use super::supervisor::Confinement;
 use super::work_copy::{IgnoredFiles, WorkCopy};
 use super::{BaseFiles, CommandResult, Commands, NoResult};
 use crate::config::{CommandConfig, SandboxLevel};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -79,7 +80,7 @@ struct PreparedCommand {
 
 impl CommandRun {
     fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
-        let prepared = self.prepare()?;
+        let prepared = self.prepare(life.deadline())?;
         let before = prepared.protected.digests();
         let started = SystemTime::now();
         let start = Instant::now();
@@ -117,7 +118,7 @@ impl CommandRun {
         })
     }
 
-    fn prepare(&self) -> Result<PreparedCommand, NoResult> {
+    fn prepare(&self, deadline: &Deadline) -> Result<PreparedCommand, NoResult> {
         let there = |error: io::Error| NoResult::not_started(format!("`{}`: {error}", self.root.display()));
         let root = self.root.canonicalize().map_err(there)?;
         if root == Path::new("/") {
@@ -139,7 +140,7 @@ impl CommandRun {
         let mut mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, &self.private)?;
         let private = mounts.hidden.clone();
         let copied = |ignored: IgnoredFiles<'_>| {
-            WorkCopy::of(&root, &self.environment, self.base_files.clone(), ignored, &private)
+            WorkCopy::of(&root, &self.environment, self.base_files.clone(), ignored, &private, deadline)
         };
         let view = self.base_files.as_ref().map(|_| copied(IgnoredFiles::Mounted(&mounts.places))).transpose()?;
         let program = self.command.run.first().map_or("", String::as_str);

@@ -6,7 +6,8 @@
 
 use super::mounts::{MountAccess, MountedPath, Private};
 use super::{BaseFiles, NoResult, Rewrite};
-use crate::changes::{self, Needs, Selection};
+use crate::changes::{self, ChangesError, Needs, Selection, WorkFolder};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::temporary::{Purpose, Temporary};
@@ -28,6 +29,8 @@ const MOST_BYTES: u64 = 4 << 30;
 /// The most bytes of a file that a command wrote.
 const MAX_READ: u64 = 256 << 20;
 const MOST_FILES: usize = 200_000;
+/// The bytes that are copied at once.
+const PIECE: u64 = 64 << 20;
 /// The least that a file counts.
 const BLOCK: u64 = 4 << 10;
 /// New folders with these names are caches, and so are new files and folders whose names start with a dot.
@@ -82,10 +85,10 @@ impl WorkCopy {
         base: Option<Arc<BaseFiles>>,
         ignored: IgnoredFiles<'_>,
         private: &[Private],
+        deadline: &Deadline,
     ) -> Result<Self, NoResult> {
         let failed = |why: String| NoResult::not_started(format!("the workspace cannot be copied for it: {why}"));
-        let all = changes::collect(root, &Selection::All, Needs::default(), environment)
-            .map_err(|error| failed(error.to_string()))?;
+        let all = collect(root, environment, deadline).map_err(|error| failed(error.to_string()))?;
         let kept: BTreeSet<&str> = all.paths().into_iter().collect();
         if kept.len() > MOST_FILES {
             return Err(failed(format!("it has {} files; at most {MOST_FILES} are copied", kept.len())));
@@ -94,7 +97,7 @@ impl WorkCopy {
         let (root, copied) = (root.to_owned(), BTreeMap::new());
         let private = private.iter().map(|folder| folder.path.clone()).collect();
         let mut copy = Self { folder, root, base, ignored: Vec::new(), private, copied, settled: i64::MIN };
-        let mut left = MOST_BYTES;
+        let mut left = CopyBudget { bytes: MOST_BYTES, deadline };
         copy.folder("", &kept, ignored, &mut left).map_err(|error| failed(error.to_string()))?;
         copy.restore(&mut left).map_err(|error| failed(error.to_string()))?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -117,7 +120,7 @@ impl WorkCopy {
         inside: &str,
         kept: &BTreeSet<&str>,
         ignored: IgnoredFiles<'_>,
-        left: &mut u64,
+        left: &mut CopyBudget<'_>,
     ) -> io::Result<()> {
         let (from, to) = (self.root.join(inside), self.path().join(inside));
         for entry in fs::read_dir(from)? {
@@ -160,7 +163,7 @@ impl WorkCopy {
     }
 
     /// Writes the base's version of files, where the copy has nothing and only folders above.
-    fn restore(&self, left: &mut u64) -> io::Result<()> {
+    fn restore(&self, left: &mut CopyBudget<'_>) -> io::Result<()> {
         let Some(base) = &self.base else { return Ok(()) };
         for path in &base.paths {
             let (source, target) = (base.stored.path().join(path), self.path().join(path));
@@ -228,6 +231,26 @@ impl WorkCopy {
     }
 }
 
+/// Finds every file of the workspace.
+fn collect(root: &Path, environment: &Environment, deadline: &Deadline) -> Result<changes::Changes, ChangesError> {
+    let work = WorkFolder { deadline: deadline.clone(), ..WorkFolder::of(root, environment)? };
+    changes::collect_at(&work, &Selection::All, &Needs::default, environment, None)
+}
+
+/// What may still be copied, and until when.
+struct CopyBudget<'d> {
+    bytes: u64,
+    deadline: &'d Deadline,
+}
+
+impl CopyBudget<'_> {
+    fn take(&mut self, bytes: u64) -> io::Result<()> {
+        self.deadline.check().map_err(io::Error::other)?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
+        Ok(())
+    }
+}
+
 fn has_below<T: Borrow<str> + Ord>(paths: &BTreeSet<T>, folder: &str) -> bool {
     let start = format!("{folder}/");
     let from = (Bound::Included(start.as_str()), Bound::Unbounded);
@@ -242,7 +265,7 @@ fn is_writable(folder: &Path, places: &[MountedPath]) -> bool {
 }
 
 /// Copies a file with its times, which builds compare, or a symlink. Pipes, sockets and devices are left out.
-fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
+fn copy_file(source: &Path, target: &Path, left: &mut CopyBudget<'_>) -> io::Result<()> {
     let about = source.symlink_metadata()?;
     if about.is_symlink() {
         return symlink(fs::read_link(source)?, target);
@@ -253,9 +276,11 @@ fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
     let mut from = regular_file::open(source, Symlinks::Refuse)?;
     let about = from.metadata()?;
     let size = about.len().max(BLOCK);
-    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
+    left.take(size)?;
     let mut to = fs::File::create_new(target)?;
-    io::copy(&mut from, &mut to)?;
+    while io::copy(&mut from.by_ref().take(PIECE), &mut to)? > 0 {
+        left.take(0)?;
+    }
     to.set_permissions(about.permissions())?;
     let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
     let times = Timestamps {
@@ -265,7 +290,7 @@ fn copy_file(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
     Ok(futimens(&to, &times)?)
 }
 
-fn copy_folder(source: &Path, target: &Path, left: &mut u64) -> io::Result<()> {
+fn copy_folder(source: &Path, target: &Path, left: &mut CopyBudget<'_>) -> io::Result<()> {
     fs::create_dir(target)?;
     for entry in fs::read_dir(source)? {
         let entry = entry?;
@@ -303,5 +328,25 @@ fn edits(was: Option<&[u8]>, now: Option<&[u8]>) -> Vec<Edit> {
     match (text(was), text(now)) {
         (Some(was), Some(now)) => changes::edits(&was, &now),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copying_ends_when_nobody_waits_for_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (source, target) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&source, "1").expect("a file");
+        let deadline = Deadline::default();
+        let mut left = CopyBudget { bytes: MOST_BYTES, deadline: &deadline };
+        copy_file(&source, &target, &mut left).expect("copied");
+        assert_eq!(left.bytes, MOST_BYTES - BLOCK);
+        deadline.end();
+        assert!(copy_file(&source, &folder.path().join("c"), &mut left).is_err());
+        let all = WorkCopy::of(folder.path(), &Environment::of_process(), None, IgnoredFiles::Linked, &[], &deadline);
+        assert!(all.is_err());
     }
 }

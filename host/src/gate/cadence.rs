@@ -6,6 +6,7 @@ use crate::config::{FileSet, When};
 use crate::outcome::SkipReason;
 use crate::submission::{Submission, Task, TaskSource};
 use std::collections::BTreeSet;
+use tokio::time::Instant;
 
 /// What is known about the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub struct Circumstances {
     pub nothing_done: bool,
     /// Whether there is an evaluator's answer that only the author of the change vouches for.
     pub evaluator_by_author: bool,
+    /// When the gate must end; unset, the deadline of the plan counts from the start of the gate.
+    pub deadline: Option<Instant>,
 }
 
 impl Circumstances {
@@ -72,6 +75,7 @@ impl Circumstances {
             left_out: BTreeSet::new(),
             nothing_done: false,
             evaluator_by_author: submission.evaluator.as_ref().is_some_and(|said| said.source == TaskSource::Author),
+            deadline: None,
         }
     }
 }

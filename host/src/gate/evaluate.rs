@@ -26,20 +26,20 @@ pub(super) struct Evaluation<'r, J> {
 /// Only checks take time, so the checks enforce the deadline of their gate: each stops at the earliest deadline around it.
 /// The gate then has an outcome for every member.
 #[derive(Clone, Copy)]
-pub(super) struct Deadline<'r> {
+pub(super) struct GateDeadline<'r> {
     pub(super) at: Instant,
     /// The gate that has this deadline.
     pub(super) of: &'r str,
     pub(super) limit: Duration,
 }
 
-impl Deadline<'_> {
+impl GateDeadline<'_> {
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.at
     }
 }
 
-impl fmt::Display for Deadline<'_> {
+impl fmt::Display for GateDeadline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the gate `{}` took more than {}", self.of, show_duration(self.limit))
     }
@@ -51,7 +51,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         &'f self,
         member: &'f plan::PlanNode,
         path: String,
-        deadline: Deadline<'f>,
+        deadline: GateDeadline<'f>,
         in_vote: bool,
         known: &'f [Evidence],
     ) -> BoxedFuture<'f, DoneMember> {
@@ -117,10 +117,10 @@ impl<R: RunCheck> Evaluation<'_, R> {
         gate: &Gate,
         mut node: Node,
         path: &str,
-        outer: Deadline<'_>,
+        outer: GateDeadline<'_>,
         known: &[Evidence],
     ) -> DoneMember {
-        let own = gate.timeout.map(|limit| Deadline { at: Instant::now() + limit, of: &node.name, limit });
+        let own = gate.timeout.map(|limit| GateDeadline { at: Instant::now() + limit, of: &node.name, limit });
         let deadline = own.filter(|own| own.at < outer.at).unwrap_or(outer);
         let members = match &gate.rule {
             GateRule::Vote(vote) => self.vote(vote, &gate.members, path, deadline, known).await,
@@ -138,7 +138,13 @@ impl<R: RunCheck> Evaluation<'_, R> {
     }
 
     /// Runs members one after the other, until the rest cannot change the result.
-    async fn in_order(&self, gate: &Gate, path: &str, deadline: Deadline<'_>, known: &[Evidence]) -> Vec<DoneMember> {
+    async fn in_order(
+        &self,
+        gate: &Gate,
+        path: &str,
+        deadline: GateDeadline<'_>,
+        known: &[Evidence],
+    ) -> Vec<DoneMember> {
         let mut known = known.to_vec();
         let mut members: Vec<DoneMember> = Vec::new();
         let mut stop = None;
@@ -169,7 +175,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         vote: &Vote,
         members: &[plan::PlanNode],
         path: &str,
-        deadline: Deadline<'_>,
+        deadline: GateDeadline<'_>,
         known: &[Evidence],
     ) -> Vec<DoneMember> {
         let electorate = compose::electorate(vote, members, false);

@@ -16,6 +16,7 @@ use crate::verdict::{Failure, Status};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::time::Instant;
 
 /// Runs a gate, starting with the checks that failed before. `failed` has the names of their members.
 pub async fn run_failed_first(
@@ -39,6 +40,9 @@ pub async fn run_failed_first(
         started: Mutex::default(),
         reported: Mutex::default(),
     };
+    // Both parts together have one deadline.
+    let mut circumstances = circumstances.clone();
+    circumstances.deadline.get_or_insert_with(|| Instant::now() + plan.deadline);
     let mut left_out = circumstances.left_out.clone();
     left_out.extend(later.iter().cloned());
     let mut first = run(plan, &Circumstances { left_out, ..circumstances.clone() }, &parts).await;
@@ -48,7 +52,7 @@ pub async fn run_failed_first(
         return first;
     }
     parts.is_second.store(true, Ordering::SeqCst);
-    run(plan, circumstances, &parts).await
+    run(plan, &circumstances, &parts).await
 }
 
 /// Returns the members that can wait. `None` if none can, or if no failed check is in the gate any more.

@@ -1,7 +1,7 @@
 //! Runs one check: within its time limit, again if it errors, and several times if it is flaky.
 
 use super::compose::DoneMember;
-use super::evaluate::{Deadline, Evaluation};
+use super::evaluate::{Evaluation, GateDeadline};
 use super::join::caught;
 use super::{CheckAnswer, Checked, RunCheck, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
@@ -24,7 +24,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         &self,
         check: &Check,
         mut node: Node,
-        deadline: Deadline<'_>,
+        deadline: GateDeadline<'_>,
         known: &[Evidence],
     ) -> DoneMember {
         let mut runs: Vec<CheckRun> = Vec::new();
@@ -91,7 +91,13 @@ impl<R: RunCheck> Evaluation<'_, R> {
 
     /// Runs a check until there is an answer, as often as the configuration allows. Commands and models are recorded for
     /// every run.
-    async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], node: &mut Node) -> Checked {
+    async fn attempts(
+        &self,
+        check: &Check,
+        deadline: GateDeadline<'_>,
+        known: &[Evidence],
+        node: &mut Node,
+    ) -> Checked {
         let mut left = check.attempts;
         loop {
             let judged = self.once(check, deadline, known).await;
@@ -112,7 +118,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         }
     }
 
-    async fn once(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence]) -> Checked {
+    async fn once(&self, check: &Check, deadline: GateDeadline<'_>, known: &[Evidence]) -> Checked {
         if deadline.is_over() {
             return Checked::Answer(failure(ErrorKind::LimitTime, deadline.to_string()));
         }

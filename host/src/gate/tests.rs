@@ -394,6 +394,27 @@ fn after_the_deadline_of_the_plan_nobody_is_asked() {
 }
 
 #[test]
+fn both_parts_of_a_run_have_one_deadline() {
+    let mut plan = plan(gate("g", GateRule::All, checks("a b")));
+    plan.deadline = Duration::from_secs(3);
+    let slow = || vec![Step::After(2_000, verdict(Status::Pass).into())];
+    let script = Script::new([("a", slow()), ("b", slow())]);
+    assert_eq!(run_plan(&plan, &Circumstances::default(), &script).outcome, Outcome::Pass);
+    let node = run_plan_first(&plan, &script, &["b".to_owned()].into());
+    assert_eq!(outcomes(&node), ("error", "error, pass".to_owned()));
+    assert_eq!(error_of(&node.children[0]), (ErrorKind::LimitTime, "the gate `g` took more than 3s".to_owned()));
+}
+
+#[test]
+fn a_deadline_that_has_passed_before_the_gate_starts_leaves_no_time() {
+    let plan = plan(gate("g", GateRule::All, checks("a b")));
+    let circumstances = Circumstances { deadline: Some(Instant::now()), ..Circumstances::default() };
+    let script = Script::of(&[("a", "+"), ("b", "+")]);
+    assert_eq!(outcomes(&run_plan(&plan, &circumstances, &script)), ("error", "error, error".to_owned()));
+    assert!(script.calls().is_empty());
+}
+
+#[test]
 fn a_judge_that_panics_gives_no_answer() {
     let node = run_gate(gate("g", GateRule::All, checks("a b")), &Script::of(&[("a", "x"), ("b", "+")]));
     assert_eq!(outcomes(&node), ("error", "error, pass".to_owned()));

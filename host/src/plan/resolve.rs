@@ -55,6 +55,23 @@ pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> 
     Ok(plan)
 }
 
+/// Returns the name of the gate that is run; `None` if there is no such gate.
+pub(crate) fn gate_of<'c>(config: &'c Config, gate: Option<&str>) -> Option<&'c str> {
+    choose(config, gate).ok().map(|(name, _)| name)
+}
+
+/// Returns the checks that this gate uses; none if there is no such gate.
+pub(crate) fn checks_of<'c>(config: &'c Config, gate: Option<&str>) -> Vec<&'c config::CheckConfig> {
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&str> = gate_of(config, gate).into_iter().collect();
+    while let Some(name) = open.pop() {
+        if names.insert(name) {
+            open.extend(config.gates.get(name).iter().flat_map(|gate| gate.rule.names()));
+        }
+    }
+    names.into_iter().filter_map(|name| config.checks.get(name)).collect()
+}
+
 fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c config::GateConfig), ConfigProblem> {
     let names = || config.gates.keys().map(String::as_str);
     let Some(name) = name else {

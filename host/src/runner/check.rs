@@ -41,6 +41,9 @@ impl CheckRunner<'_> {
                 places.iter().map(|place| self.subject.paths[*place].clone()).collect()
             }
         };
+        if let Some(failure) = self.verifiers.late(&check.digest) {
+            return Err(failure);
+        }
         let grants: Grants = check.grants.iter().cloned().collect();
         let source = self.verifiers.source(&check.digest).ok_or_else(|| {
             Failure::new(ErrorKind::HostFailed, format!("the verifier of `{}` was not resolved", check.check))

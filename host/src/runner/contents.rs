@@ -8,6 +8,7 @@ use super::digests::Digests;
 use super::unchanged::{self, input};
 use crate::cached_passes::CachedPasses;
 use crate::cores;
+use crate::deadline::Deadline;
 use crate::runtime::FileInput;
 use crate::verdict::Failure;
 use crate::workspace::{FileStamp, StatWalker, Workspace, WorkspaceError};
@@ -141,25 +142,28 @@ impl Contents {
     }
 
     /// Returns `Err` if a file has changed since it was checked.
-    pub(super) fn confirm(&self, paths: &[String]) -> Result<(), Failure> {
+    pub(super) fn confirm(&self, paths: &[String], deadline: &Deadline) -> Result<(), Failure> {
         // Many files on all cores, each core with files that are next to each other.
         let size = paths.len().div_ceil(cores::count()).max(MANY);
         let changed: Vec<&str> = thread::scope(|scope| {
             let mut parts = paths.chunks(size).zip((0..).step_by(size));
             let first = parts.next();
-            let others: Vec<_> = parts.map(|(part, start)| scope.spawn(move || self.changed(part, start))).collect();
-            let first = first.map_or_else(Vec::new, |(part, start)| self.changed(part, start));
+            let others: Vec<_> =
+                parts.map(|(part, start)| scope.spawn(move || self.changed(part, start, deadline))).collect();
+            let first = first.map_or_else(Vec::new, |(part, start)| self.changed(part, start, deadline));
             let others = others.into_iter().map(|part| part.join().unwrap_or_else(|panic| panic::resume_unwind(panic)));
             first.into_iter().chain(others.flatten()).collect()
         });
+        deadline.check()?;
         if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was checked", &changed)) }
     }
 
-    /// Returns those of these files, the first of which is at the position `start`, that have changed since they were checked.
-    fn changed<'p>(&self, paths: &'p [String], start: usize) -> Vec<&'p str> {
+    /// Returns those of these files, the first of which is at the position `start`, that have changed since they were checked. After
+    /// the deadline it ends early.
+    fn changed<'p>(&self, paths: &'p [String], start: usize, deadline: &Deadline) -> Vec<&'p str> {
         let mut looker = StatWalker::new(&self.work);
         let mut changed = Vec::new();
-        for (place, path) in (start..).zip(paths) {
+        for (place, path) in (start..).zip(paths).take_while(|_| !deadline.is_over()) {
             let slot = self.slot(place);
             let Some(seen) = slot.seen.filter(|_| slot.is_judged) else { continue };
             let mut unmoved = || seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
@@ -208,7 +212,9 @@ mod tests {
         assert_eq!(bytes(0).content, b"a");
         contents.release(0);
         assert_eq!(contents.kept.load(Ordering::Relaxed), 0);
-        assert!(contents.confirm(&paths).is_err_and(|failure| failure.message.ends_with(": `a`")));
+        assert!(
+            contents.confirm(&paths, &Deadline::default()).is_err_and(|failure| failure.message.ends_with(": `a`"))
+        );
     }
 
     #[test]
@@ -219,7 +225,7 @@ mod tests {
             fs::write(folder.path().join("b"), text).expect("written");
             contents.content(1, "b", 9).expect("readable");
         }
-        assert!(contents.confirm(&paths).is_err());
+        assert!(contents.confirm(&paths, &Deadline::default()).is_err());
         assert!(matches!(contents.digests(1, "b", 0), Err(WorkspaceError::TooLarge(1))));
         assert_eq!(contents.marks(), [None; 3], "torn, or too new to prove anything");
     }

@@ -13,7 +13,11 @@ use crate::verdict::{ErrorKind, Failure};
 use crate::workspace;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
+
+/// How often a worker lets others run.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Starts one worker per core; each takes the next file until none is left. Dropping the set cancels them.
 pub(super) async fn files(work: Arc<FileCheck>) -> FilesResult {
@@ -76,7 +80,13 @@ impl FileCheck {
 
     async fn work(self: Arc<Self>) -> Vec<(usize, FileAnswer)> {
         let mut answers = Vec::new();
+        let mut yielded = Instant::now();
         loop {
+            // Reading and cached passes never wait, and time limits are only noticed between the steps of tasks.
+            if yielded.elapsed() >= TICK {
+                tokio::task::yield_now().await;
+                yielded = Instant::now();
+            }
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = self.paths.get(index) else { return answers };
             let place = self.places[index];

@@ -6,6 +6,7 @@
 //! elsewhere.
 
 use super::unchanged;
+use crate::deadline::Deadline;
 use crate::runtime::ReadFiles;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{FileKind, FileStamp, ListingPage, Workspace, WorkspaceEntry, WorkspaceError};
@@ -89,7 +90,7 @@ impl RunReads {
     }
 
     /// Returns `Err` if a request would have another answer now.
-    pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
+    pub(super) fn confirm(&self, work: &Workspace, deadline: &Deadline) -> Result<(), Failure> {
         let answers = self.answers.lock();
         if answers.len() > MOST {
             let message = format!("verifiers read more than {MOST} files and folders, too many to check again");
@@ -99,8 +100,10 @@ impl RunReads {
             let unmoved = answer.mark.is_some_and(|mark| work.mark(question.path()) == Some(mark));
             !answer.torn && (unmoved || question.ask(work) == answer.digest)
         };
+        let in_time = answers.iter().take_while(|_| !deadline.is_over());
         let mut changed: Vec<&str> =
-            answers.iter().filter(|(question, answer)| !same(question, answer)).map(|(it, _)| it.path()).collect();
+            in_time.filter(|(question, answer)| !same(question, answer)).map(|(it, _)| it.path()).collect();
+        deadline.check()?;
         changed.dedup();
         if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after a verifier read it", &changed)) }
     }
@@ -236,7 +239,10 @@ mod tests {
         assert!(traced.read("list.md", 99).is_ok() && traced.read_range("long.txt", 2, 3).is_ok());
         assert!(traced.stat("missing").is_err() && traced.list("out", None).is_ok());
         change(root);
-        traced.reads.confirm(&work).map_or_else(|failure| failure.message, |()| "the same".to_owned())
+        traced
+            .reads
+            .confirm(&work, &Deadline::default())
+            .map_or_else(|failure| failure.message, |()| "the same".to_owned())
     }
 
     #[test]
@@ -271,7 +277,10 @@ mod tests {
         fs::write(folder.path().join("a"), "1").expect("written");
         assert!(own.are_same(&work));
         fs::write(folder.path().join("b"), "").expect("written");
-        assert!(!own.are_same(&work) && traced.reads.confirm(&work).is_ok(), "a new file in a folder that was listed");
+        assert!(
+            !own.are_same(&work) && traced.reads.confirm(&work, &Deadline::default()).is_ok(),
+            "a new file in a folder that was listed"
+        );
     }
 
     #[test]
@@ -284,6 +293,6 @@ mod tests {
             fs::write(&path, text).expect("written");
             assert!(traced.read("a", 9).is_ok());
         }
-        assert!(traced.reads.confirm(&work).is_err());
+        assert!(traced.reads.confirm(&work, &Deadline::default()).is_err());
     }
 }

@@ -7,6 +7,7 @@
 use crate::changes::{self, StoredFiles};
 use crate::commands::{CommandEnding, CommandResult, Commands, NoResult};
 use crate::config::CommandConfig;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::plan;
 use crate::submission::Submission;
@@ -26,6 +27,8 @@ pub(crate) struct Base {
     pub commit: String,
     /// The environment of git.
     pub environment: Environment,
+    /// When reading it must end.
+    pub deadline: Deadline,
 }
 
 /// Runs the commands that passed on the work on the base commit. Returns their results, and the verdict of the check.
@@ -134,7 +137,8 @@ fn prepare(
     mut command: CommandConfig,
     changed: &BTreeSet<String>,
 ) -> io::Result<(StoredFiles, CommandConfig)> {
-    let stored = changes::checkout(&base.repository, &base.commit, &base.environment).map_err(io::Error::other)?;
+    let stored = changes::checkout(&base.repository, &base.commit, &base.environment, &base.deadline);
+    let stored = stored.map_err(io::Error::other)?;
     let written: BTreeSet<String> = command.write.iter().filter_map(|path| first(path)).collect();
     for entry in std::fs::read_dir(&base.repository)? {
         let name = entry?.file_name();

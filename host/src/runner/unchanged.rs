@@ -4,6 +4,7 @@
 //! checked, and compared at the end. The file is read again only if its stamp proves nothing.
 
 use crate::cached_passes::CachedPasses;
+use crate::deadline::Deadline;
 use crate::runtime::FileInput;
 use crate::text::{self, clean_line};
 use crate::verdict::{ErrorKind, Failure};
@@ -66,7 +67,7 @@ impl Unchanged {
     }
 
     /// Returns `Err` if a file has changed since it was stored.
-    pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
+    pub(super) fn confirm(&self, work: &Workspace, deadline: &Deadline) -> Result<(), Failure> {
         let seen = self.seen.lock();
         let mut looker = StatWalker::new(work);
         let mut same = |path: &str, seen: &SeenFile| {
@@ -74,8 +75,10 @@ impl Unchanged {
             let equal = |file: &FileInput| CachedPasses::input(file, &Sha256::digest(&file.content)) == seen.digest;
             unmoved || matches!(input(work, path, seen.size), Ok(Some((file, _))) if equal(&file))
         };
+        let in_time = seen.iter().take_while(|_| !deadline.is_over());
         let changed: Vec<&str> =
-            seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
+            in_time.filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
+        deadline.check()?;
         if changed.is_empty() { Ok(()) } else { Err(failure("changed after it was checked", &changed)) }
     }
 }
@@ -148,7 +151,7 @@ mod tests {
             unchanged.store(&work, path);
         }
         change(root, &unchanged);
-        let confirmed = unchanged.confirm(&work);
+        let confirmed = unchanged.confirm(&work, &Deadline::default());
         confirmed.map_or_else(|failure| failure.message, |()| "the same".to_owned())
     }
 

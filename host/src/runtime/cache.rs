@@ -1,12 +1,27 @@
 //! Caches compiled components and their descriptions in the user's [`CacheStore`], so that a component is compiled and
 //! described once, not in every run.
 
-use super::Description;
+use super::{CONTRACT, Description};
 use crate::cache_store::{CacheKind, CacheStore};
+use crate::limits::Limits;
+use crate::verdict::Failure;
+use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+/// How long a failure is remembered.
+pub(super) const REMEMBERED: Duration = Duration::from_secs(5 * 60);
+
+/// Why a component could not be described, and when.
+#[derive(Serialize, Deserialize)]
+struct RememberedFailure {
+    /// Seconds since 1970.
+    at: u64,
+    failure: Failure,
+}
 
 /// The store.
 #[derive(Debug)]
@@ -44,6 +59,38 @@ impl Cache {
             let _ = self.0.put(CacheKind::Description, &blake3::hash(digest.as_bytes()), &said);
         }
     }
+
+    /// Returns why the component with this digest could not be described within these limits a short while ago, and how long
+    /// ago that was.
+    pub(super) fn failure(&self, digest: &str, limits: &Limits) -> Option<(Failure, Duration)> {
+        let kept = self.0.get(CacheKind::Failure, &failure_key(digest, limits))?;
+        let RememberedFailure { at, failure } = serde_json::from_slice(&kept).ok()?;
+        // After the clock was set back, it is not known how long ago that was.
+        let age = Duration::from_secs(now()?.checked_sub(at)?);
+        (age < REMEMBERED).then_some((failure, age))
+    }
+
+    /// Remembers why the component with this digest could not be described within these limits.
+    pub(super) fn put_failure(&self, digest: &str, limits: &Limits, failure: &Failure) {
+        let kept = now().map(|at| RememberedFailure { at, failure: failure.clone() });
+        if let Some(kept) = kept.and_then(|kept| serde_json::to_vec(&kept).ok()) {
+            let _ = self.0.put(CacheKind::Failure, &failure_key(digest, limits), &kept);
+        }
+    }
+}
+
+fn now() -> Option<u64> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|now| now.as_secs())
+}
+
+/// Returns the key of a failure: the bytes of the component, the contract and the limits. The store adds the build.
+fn failure_key(digest: &str, limits: &Limits) -> blake3::Hash {
+    let limits = serde_json::to_vec(limits).unwrap_or_default();
+    let mut key = blake3::Hasher::new();
+    for part in [digest.as_bytes(), CONTRACT.as_bytes(), &limits] {
+        key.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    key.finalize()
 }
 
 /// Returns the key of an entry: the bytes of the component, and everything that decides how they are compiled.

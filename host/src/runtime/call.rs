@@ -10,17 +10,20 @@ use super::checked::checked;
 use super::ending::{self, GuestEnded};
 use super::load::{CheckExport, Verifier};
 use super::log::LogLine;
+use super::processor_time::{self, Share};
 use super::sandbox::{self, Sandbox};
 use super::source::ComponentSource;
 use super::wasi::Wasi;
-use super::{Description, PreparedSubmission, Rule, Runtime, convert, program};
+use super::{Description, PreparedSubmission, Rule, Runtime, cache, convert, program};
 use crate::commands::CommandResult;
+use crate::config::show_duration;
 use crate::limits::Limits;
 use crate::outcome::ModelUse;
 use crate::submission::Submission;
 use crate::text::{clean, clean_line};
 use crate::verdict::{ErrorKind, Failure, Level, Verdict};
 use std::sync::Arc;
+use std::time::Duration;
 use wasmtime::Store;
 use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
 
@@ -81,6 +84,37 @@ fn rule(rule: about::Rule) -> Rule {
     }
 }
 
+/// Whether a failure to describe itself that is remembered counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remembered {
+    /// It counts.
+    Used,
+    /// The component is asked again.
+    Ignored,
+}
+
+/// Returns the failure of a component that did not describe itself.
+fn undescribed(failure: Failure, limits: &Limits) -> Failure {
+    if failure.kind != ErrorKind::LimitTime {
+        return failure;
+    }
+    let message = format!("the verifier did not describe itself within {}", show_duration(limits.time));
+    Failure::new(ErrorKind::LimitTime, message).hint(
+        "check `describe` and start functions for an endless loop; to allow more time, raise `limits.time` of its check",
+    )
+}
+
+/// Returns a remembered failure.
+fn again(failure: Failure, age: Duration) -> Failure {
+    let hint = failure.hint.unwrap_or_default();
+    let message = format!("{}; it was last asked {} s ago", failure.message, age.as_secs());
+    let asked = format!(
+        "`gate run --no-cache` asks it again; otherwise this is remembered for {} minutes",
+        cache::REMEMBERED.as_secs() / 60
+    );
+    Failure::new(failure.kind, message).hint(format!("{asked}; {hint}"))
+}
+
 /// The result of one call.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -132,25 +166,49 @@ impl From<Failure> for CallResult {
 }
 
 impl Runtime {
-    /// Returns the description of a component, from the cache if possible.
+    /// Returns the description of a component, from the cache if possible. A failure is never remembered from before.
     pub async fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
+        self.describe_within(source, &Limits::default(), Remembered::Ignored).await
+    }
+
+    /// Returns the description of a component, which it must give within these limits. If it computed until its time was over, that
+    /// is remembered for a while.
+    pub(crate) async fn describe_within(
+        &self,
+        source: &ComponentSource,
+        limits: &Limits,
+        remembered: Remembered,
+    ) -> Result<Description, Failure> {
         if let Some(bundled) = source.as_bundled() {
             return Ok(bundled.description());
         }
         if let Some(about) = self.cache.as_ref().and_then(|cache| cache.description(source.digest())) {
             return Ok(about);
         }
+        let known = self.cache.as_ref().filter(|_| remembered == Remembered::Used);
+        if let Some((failure, age)) = known.and_then(|cache| cache.failure(source.digest(), limits)) {
+            return Err(again(failure, age));
+        }
         let verifier = &self.prepare_to_describe(source)?;
         let Some(about) = &verifier.about else { return Ok(program::description()) };
-        let limits = Limits::default();
-        let store = self.store(verifier, &CallContext::new("{}", &limits), &[]);
-        let (_sandbox, answer) = self
-            .call(store, async |store| {
-                let instance = verifier.pre.instantiate_async(&mut *store).await?;
-                about.load(&mut *store, &instance)?.call_describe(&mut *store).await
-            })
-            .await;
-        let about = answer?;
+        let store = self.store(verifier, &CallContext::new("{}", limits), &[]);
+        let share = Share::of(&self.describing);
+        let answer = self.call(store, async |store| {
+            let instance = verifier.pre.instantiate_async(&mut *store).await?;
+            about.load(&mut *store, &instance)?.call_describe(&mut *store).await
+        });
+        let ((_sandbox, answer), computed) = processor_time::of(answer).await;
+        let about = answer.map_err(|failure| {
+            let failure = undescribed(failure, limits);
+            // A machine that had no time for it says nothing about the component. The guests do not share the cores evenly.
+            if failure.kind == ErrorKind::LimitTime
+                && computed >= share.of_time(limits.time) / 8
+                && let Some(cache) = &self.cache
+            {
+                cache.put_failure(source.digest(), limits, &failure);
+            }
+            failure
+        })?;
         let about = Description {
             name: clean_line(&about.name, 100),
             version: clean_line(&about.version, 100),

@@ -62,7 +62,7 @@ pub fn gate_toml() -> Value {
     ]);
     let mut root = table(
         json!({
-            "deadline": { "description": "Time limit of the whole gate: `30m` by default, longer for a long command, at most `2h`.", "$ref": "#/$defs/duration" },
+            "deadline": { "description": "Time limit of the whole run, from the request on, without compiling: `30m` by default, longer for a long command, at most `2h`.", "$ref": "#/$defs/duration" },
             "require_trusted": {
                 "description": "Do not pass if a check was skipped because the author of the change said so.",
                 "type": "boolean",

@@ -7,13 +7,13 @@ use super::run::Session;
 use super::trusted::{self, PolicyComparison, PolicyStatus};
 use super::{blocked, blocking};
 use crate::cache_store::CacheStore;
-use crate::changes::{self, Needs};
+use crate::changes::{self, ChangesError, Needs};
 use crate::config::Inapplicable;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
-use crate::runtime::ComponentSource;
+use crate::runtime::{ComponentSource, Remembered};
 use std::cell::OnceCell;
 use std::sync::{Arc, mpsc};
 use tokio::task::JoinHandle;
@@ -41,6 +41,11 @@ impl Session {
     /// Finds the configuration, loads its verifiers, and resolves the gate.
     pub(super) async fn plan(&self, emitter: &Arc<RunEvents>) -> Result<(Arc<FoundPolicy>, Plan, Verifiers), Error> {
         let (found, plan, verifiers, _) = self.plan_and_collect(emitter, false).await?;
+        let late = plan.checks().find_map(|check| verifiers.late(&check.digest).map(|late| (check, late)));
+        if let Some((check, late)) = late {
+            let what = format!("cannot use the verifier `{}` of `check.{}`", check.verifier, check.check);
+            return Err(Error::from(late).context(&what));
+        }
         Ok((Arc::new(found), plan, verifiers))
     }
 
@@ -97,7 +102,12 @@ impl Session {
                 let needs = OnceCell::new();
                 // Without a plan, nobody waits for the changes.
                 let needs = || *needs.get_or_init(|| told.recv().unwrap_or_default());
-                Ok(changes::collect_at(&request.work_folder()?, selection, &needs, environment, store.as_ref())?)
+                let work = request.work_folder()?;
+                match changes::collect_at(&work, selection, &needs, environment, store.as_ref()) {
+                    // No check runs any more.
+                    Err(ChangesError::Late(_)) => Ok(changes::Changes::again(&work.folder, Vec::new(), None, false)?),
+                    found => Ok(found?),
+                }
             }
         });
         Collecting { needs: tell, found }
@@ -120,8 +130,15 @@ impl Session {
             }
         };
         let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), compiling);
-        verifiers.load(&found.config).await;
-        let plan = plan::resolve(&found.config, self.request.gate.as_deref(), &verifiers)
+        let (gate, deadline) = (self.request.gate.as_deref(), &self.request.deadline);
+        let compiled = |compiling| {
+            let gate = plan::gate_of(&found.config, gate).unwrap_or_default();
+            deadline.set(gate, found.config.deadline, compiling);
+            deadline.clone()
+        };
+        let remembered = if self.request.use_cache { Remembered::Used } else { Remembered::Ignored };
+        verifiers.load(&found.config, plan::checks_of(&found.config, gate), remembered, compiled).await;
+        let plan = plan::resolve(&found.config, gate, &verifiers)
             .map_err(|problems| Error::configuration(&found.name, &problems))?;
         Ok((found, plan, verifiers))
     }

@@ -4,6 +4,7 @@ use super::{LedgerUse, Pinned, Policy, TouchedPath};
 use crate::changes::{ChangesError, Selection, WorkFolder};
 use crate::commands::CommandTape;
 use crate::config::nearest;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::models::{BadModelTape, ModelTape};
@@ -60,6 +61,8 @@ pub struct Request {
     pub(crate) reusable: Option<Arc<ReusablePasses>>,
     /// `folder` and its repository, once they were found.
     pub(crate) work_folder: Arc<Mutex<Option<(PathBuf, WorkFolder)>>>,
+    /// When the run must end. It counts from the call of the host.
+    pub(crate) deadline: Deadline,
 }
 
 impl Request {
@@ -86,6 +89,7 @@ impl Request {
             repeat: None,
             reusable: None,
             work_folder: Arc::default(),
+            deadline: Deadline::default(),
         }
     }
 
@@ -101,13 +105,15 @@ impl Request {
             }
             error => error.into(),
         })?;
+        let found = WorkFolder { deadline: self.deadline.clone(), ..found };
         *known = Some((self.folder.clone(), found.clone()));
         Ok(found)
     }
 
-    /// Returns the request for another run, which finds its repository again.
+    /// Returns the request for another run, which begins now and finds its repository again.
     pub(super) fn fresh(mut self) -> Self {
         self.work_folder = Arc::default();
+        self.deadline = Deadline::from_now();
         self
     }
 }

@@ -9,13 +9,14 @@ use super::stored_inputs::StoredAnswers;
 use super::touched::{self, TouchedPath};
 use super::{Pinned, RunInputs, blocked, blocking, new_record, notify, progress, subject};
 use crate::cache_store::CacheStore;
-use crate::changes::{self, Needs, Selection};
+use crate::changes::{self, ChangesError, Needs, Selection};
 use crate::commands::{BaseFiles, CommandTape};
 use crate::error::Error;
 use crate::event::{EventKind, Observer};
 use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
 use crate::models::ModelTape;
+use crate::outcome::Outcome;
 use crate::plan::{self, Plan, Shape, SubmissionParts};
 use crate::record::Record;
 use crate::run_id;
@@ -26,7 +27,7 @@ use crate::text;
 use crate::verdict::{ErrorKind, Failure};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The tapes on which answers of models and results of commands are recorded, or from which they are replayed.
 type Tapes = (Option<Arc<ModelTape>>, Option<Arc<CommandTape>>);
@@ -54,6 +55,10 @@ impl Session {
             }
         };
         let ResolvedConfig { found, plan, verifiers, .. } = &*resolved;
+        let deadline = self.request.deadline.clone();
+        if deadline.at().is_none() {
+            deadline.set(&plan.root.name, plan.deadline, Duration::ZERO);
+        }
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
         let store = self.store();
@@ -64,17 +69,23 @@ impl Session {
         let (seen, submission) = (Arc::clone(&changes), self.request.submission.clone());
         let judges_submissions = plan.checks().any(|check| check.shape == Shape::Submission);
         let about_working_tree = plan.checks().any(|check| check.working_tree);
-        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let environment = self.request.environment.clone();
+        let request = self.request.clone();
         let mut subject = blocking(move || {
-            let mut subject = subject::of(&seen, submission);
+            let Request { selection, environment, deadline, .. } = &request;
+            let mut subject = subject::of(&seen, submission, deadline);
             // Only submission verifiers read it.
-            let digest =
-                judges_submissions.then(|| subject::submission_digest(&subject.submission, &subject.workspace));
+            let digest = judges_submissions
+                .then(|| subject::submission_digest(&subject.submission, &subject.workspace, deadline));
             subject.submission.tree_digest = digest.flatten();
             if about_working_tree && !selection.shows_working_tree() {
-                let live = changes::collect(&folder, &Selection::Changed, Needs::default(), &environment)?;
-                subject.uncommitted = live.from_git.then(|| (live.changes.clone(), live.base.clone()));
+                let work = request.work_folder()?;
+                match changes::collect_at(&work, &Selection::Changed, &Needs::default, environment, None) {
+                    Err(ChangesError::Late(_)) => {}
+                    live => {
+                        let live = live?;
+                        subject.uncommitted = live.from_git.then(|| (live.changes.clone(), live.base.clone()));
+                    }
+                }
             }
             Ok(subject)
         })
@@ -112,6 +123,7 @@ impl Session {
         circumstances.fail_fast = self.request.fail_fast;
         circumstances.left_out = self.request.checks.left_out(plan)?;
         circumstances.nothing_done = self.request.work == WorkState::NotDone;
+        circumstances.deadline = deadline.at().map(Into::into);
 
         let digest = plan.digest();
         let attempt = subject.submission.attempt.max(1);
@@ -139,7 +151,10 @@ impl Session {
         let (tape, commands) = self.tapes(tape, stored.as_ref());
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
-        let base_files = self.base_files(&resolved, &changes).await?;
+        let base_files = match self.base_files(&resolved, &changes).await {
+            Err(_) if deadline.is_over() => None,
+            found => found?,
+        };
         let from_base: BTreeSet<String> = match &self.request.repeat {
             Some(known) => known.touched.iter().filter(|path| path.from_base).map(|path| path.path.clone()).collect(),
             None => base_files.as_ref().map(|base| base.paths().clone()).unwrap_or_default(),
@@ -168,28 +183,45 @@ impl Session {
             runner.reporting_to(Arc::new(done)).in_run(emitter.run()).reusing(self.request.reusable.clone());
         runner = runner.with_from_base(from_base.clone());
         if let (Some(commit), Some(repository)) = (changes.base.clone(), changes.repository.clone()) {
-            runner = runner.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
+            let (environment, deadline) = (environment.clone(), deadline.clone());
+            runner = runner.relative_to(Some(Base { repository, commit, environment, deadline }));
         }
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             runner = runner.finding_added(&added);
         }
-        let mut gate = gate::run_failed_first(plan, &circumstances, &runner, &self.request.first).await;
+        let gate = gate::run_failed_first(plan, &circumstances, &runner, &self.request.first).await;
         emit_log(&emitter, runner.into_log());
         let (known, collected, request) = (Arc::clone(&resolved), Arc::clone(&changes), self.request.clone());
         let touched = match &self.request.repeat {
             Some(known) => known.touched.clone(),
             None => {
-                blocking(move || {
-                    let Request { folder, selection, environment, .. } = &request;
+                let touched = blocking(move || {
+                    let Request { selection, environment, .. } = &request;
                     let work = request.work_folder()?;
                     let mut touched = known.found.touched(&collected, &work, selection, environment)?;
-                    touched.extend(known.sealed.touched(&known.found, folder, selection, environment)?);
+                    touched.extend(known.sealed.touched(&known.found, &work, selection, environment)?);
                     let touched = touched.into_iter();
                     Ok(touched.map(|path| TouchedPath { from_base: from_base.contains(&path), path }).collect())
-                })
-                .await?
+                });
+                match touched.await {
+                    Err(_) if deadline.is_over() => Vec::new(),
+                    touched => touched?,
+                }
             }
         };
+        let (checked, late) = (Arc::clone(&subject), deadline.clone());
+        let digest_files = move || {
+            let tree = subject::tree_digest(&gate, &checked.submission, &checked.workspace, &checked.stats, &late);
+            let unjudged = subject::unjudged(&gate, &checked.paths, &left_out);
+            Ok((gate, tree, unjudged))
+        };
+        let (mut gate, tree, unjudged) = blocking(digest_files).await?;
+        // Whatever was not found out in time could have been a reason not to pass.
+        if gate.outcome == Outcome::Pass
+            && let Err(late) = deadline.check()
+        {
+            gate::fail(&mut gate, late.into());
+        }
         touched::hold(&mut gate, &touched);
         new_record::explain(&mut gate, verifiers);
 
@@ -204,12 +236,7 @@ impl Session {
         let root = subject.workspace.root().to_owned();
         let reviews = subject.submission.review.as_ref().map_or(1, |review| review.number);
         let checked = Arc::clone(&subject);
-        let mut record = blocking(move || {
-            record.tree = subject::tree_digest(&record.gate, &subject.submission, &subject.workspace, &subject.stats);
-            record.unjudged = subject::unjudged(&record.gate, &subject.paths, &left_out);
-            Ok(record)
-        })
-        .await?;
+        (record.tree, record.unjudged) = (tree, unjudged);
         record.duration = start.elapsed();
         if let (Some(mut recorder), Some(stored)) = (recorder, stored) {
             record.not_stored = stored.not_stored();
@@ -336,8 +363,9 @@ fn added(
     let now = request
         .work_folder()
         .and_then(|work| Ok(changes::collect_at(&work, selection, &Needs::default, environment, store)?));
-    let now = now.map_err(|error| {
-        Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
+    let now = now.map_err(|error| match request.deadline.check() {
+        Err(late) => late.into(),
+        Ok(()) => Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}")),
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();
     Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())

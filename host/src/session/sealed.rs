@@ -4,7 +4,7 @@
 //! accepts the new policy.
 
 use super::policy::FoundPolicy;
-use crate::changes::{self, Changes, Needs, Selection};
+use crate::changes::{self, Changes, Needs, Selection, WorkFolder};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
@@ -32,7 +32,7 @@ impl Sealed {
     /// instead.
     pub(super) fn of(
         found: &FoundPolicy,
-        folder: &Path,
+        work: &WorkFolder,
         selection: &Selection,
         environment: &Environment,
     ) -> Result<Self, Error> {
@@ -45,19 +45,17 @@ impl Sealed {
         let verifiers = verifiers.map(|name| name.split("@sha256:").next().unwrap_or(name));
         let named = texts.map(String::as_str).chain(verifiers).map(|path| found.folder.join(path));
         // Also if there is no gate.toml: the next loop would use a new one.
-        let real = folder.canonicalize().ok();
-        let root = real.as_deref().map(|real| changes::repository(real, environment)).transpose()?.flatten();
-        let nearest = root.iter().chain(&real).map(|folder| folder.join("gate.toml"));
+        let nearest = work.root.iter().chain([&work.folder]).map(|folder| folder.join("gate.toml"));
         let policy =
             found.path.iter().cloned().chain(named).chain(nearest).map(|path| (path.clone(), content(&path))).collect();
-        Ok(Self { policy, protected: protected(found, folder, selection, environment)? })
+        Ok(Self { policy, protected: protected(found, work, selection, environment)? })
     }
 
     /// Returns the paths that have changed since.
     pub(super) fn touched(
         &self,
         found: &FoundPolicy,
-        folder: &Path,
+        work: &WorkFolder,
         selection: &Selection,
         environment: &Environment,
     ) -> Result<Vec<String>, Error> {
@@ -65,7 +63,7 @@ impl Sealed {
         let shown = |path: &Path| path.strip_prefix(&found.folder).unwrap_or(path).to_string_lossy().into_owned();
         let mut touched: Vec<String> = changed.map(|(path, _)| shown(path)).collect();
         if found.trusted.is_none() && !found.config.protected.is_empty() {
-            let now = protected(found, folder, selection, environment)?;
+            let now = protected(found, work, selection, environment)?;
             let gone = self.protected.keys().filter(|path| !now.contains_key(*path));
             let other = now.iter().filter(|(path, content)| self.protected.get(*path) != Some(*content));
             touched.extend(gone.cloned().chain(other.map(|(path, _)| path.clone())));
@@ -79,7 +77,7 @@ impl Sealed {
 /// Returns the protected files that differ from the base, with their digests.
 fn protected(
     found: &FoundPolicy,
-    folder: &Path,
+    work: &WorkFolder,
     selection: &Selection,
     environment: &Environment,
 ) -> Result<BTreeMap<String, Content>, Error> {
@@ -88,7 +86,7 @@ fn protected(
     }
     let patterns = FileSet::new(&found.config.protected, &[]);
     let patterns = patterns.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
-    let Changes { changes, workspace, .. } = changes::collect(folder, selection, Needs::default(), environment)?;
+    let Changes { changes, workspace, .. } = changes::collect_at(work, selection, &Needs::default, environment, None)?;
     let root = workspace.root().to_owned();
     let within = found.folder.canonicalize().ok();
     let within = within.as_deref().and_then(|folder| folder.strip_prefix(&root).ok()).unwrap_or(Path::new(""));
@@ -97,6 +95,7 @@ fn protected(
     };
     let mut found = BTreeMap::new();
     for change in &changes {
+        work.deadline.check().map_err(changes::ChangesError::from)?;
         for path in std::iter::once(&change.path).chain(&change.old_path).filter(|path| is_protected(path)) {
             let there = change.kind != ChangeKind::Deleted;
             found.insert(path.clone(), content(&root.join(path)).filter(|_| there));

@@ -2,6 +2,7 @@
 
 use crate::changes::{self, Changes, Needs, Selection};
 use crate::config::FileSet;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
 use crate::outcome::{Node, NodeKind, Outcome};
@@ -26,7 +27,7 @@ const MAX_HASHED: u64 = 256 << 20;
 ///
 /// The author of a change cannot choose which files are checked: in a repository, git alone says what changed, and files
 /// that a submission names are checked in addition. Outside a repository, the changes of the submission are used.
-pub(super) fn of(found: &Changes, mut submission: Submission) -> Subject {
+pub(super) fn of(found: &Changes, mut submission: Submission, deadline: &Deadline) -> Subject {
     let besides = if found.from_git { mem::take(&mut submission.changes) } else { Vec::new() };
     if submission.changes.is_empty() {
         submission.changes = found.changes.clone();
@@ -39,7 +40,7 @@ pub(super) fn of(found: &Changes, mut submission: Submission) -> Subject {
     let paths = paths.into_iter().map(str::to_owned).collect();
     let (stats, is_copy) = (Arc::clone(&found.stats), found.is_copy());
     let workspace = Arc::clone(&found.workspace);
-    Subject { paths, submission, workspace, uncommitted: None, stats, is_copy }
+    Subject { paths, submission, workspace, uncommitted: None, stats, is_copy, deadline: deadline.clone() }
 }
 
 /// Returns the changed paths, if they are known. Git knows them even if nothing changed.
@@ -50,7 +51,7 @@ pub(super) fn changed(found: &Changes, submission: &Submission) -> Option<Vec<St
 }
 
 /// Returns the digest of the checked files: over the path, mode and SHA-256 of every changed file, ordered by path. Deleted
-/// files are marked as deleted. `None` if a file cannot be read.
+/// files are marked as deleted. `None` if a file cannot be read, or if the time is over.
 ///
 /// `looks` are the regular files that were seen when the changes were collected. Such a file is not opened again if a check
 /// judged it: the run has confirmed that it did not change.
@@ -59,12 +60,14 @@ pub(super) fn tree_digest(
     submission: &Submission,
     workspace: &Workspace,
     stats: &HashMap<String, FileStat>,
+    deadline: &Deadline,
 ) -> Option<String> {
     let judged = gate.walk().flat_map(|node| node.files.iter().flatten());
     let judged: HashMap<&str, &str> =
         judged.filter(|file| !file.digest.is_empty()).map(|file| (file.path.as_str(), file.digest.as_str())).collect();
     let mut tree = Sha256::new();
     for change in &submission.changes {
+        deadline.check().ok()?;
         let known = stats.get(&change.path).zip(judged.get(change.path.as_str()));
         let (mode, digest) = match (change.kind, known) {
             (ChangeKind::Deleted, _) => ("deleted", Cow::default()),
@@ -149,13 +152,15 @@ pub fn digest_of(
     environment: &Environment,
 ) -> Result<(Option<String>, Option<String>), Error> {
     let changes = changes::collect(folder, selection, Needs::default(), environment)?;
-    let subject = of(&changes, Submission::default());
-    Ok((submission_digest(&subject.submission, &subject.workspace), changes.base.clone()))
+    let subject = of(&changes, Submission::default(), &Deadline::default());
+    let digest = submission_digest(&subject.submission, &subject.workspace, &Deadline::default());
+    Ok((digest, changes.base.clone()))
 }
 
 /// Returns the digest of the files of a submission, in a folder that contains them.
-pub(crate) fn submission_digest(submission: &Submission, workspace: &Workspace) -> Option<String> {
-    tree_digest(&Node::new("", NodeKind::All, Outcome::NotReached), submission, workspace, &HashMap::new())
+pub(crate) fn submission_digest(submission: &Submission, workspace: &Workspace, deadline: &Deadline) -> Option<String> {
+    let gate = Node::new("", NodeKind::All, Outcome::NotReached);
+    tree_digest(&gate, submission, workspace, &HashMap::new(), deadline)
 }
 
 /// Returns whether a folder is in a repository and does not differ from the last commit.

@@ -49,7 +49,7 @@ impl FoundPolicy {
             }
             _ => Selection::Since(trusted.commit.clone()),
         };
-        let root = WorkFolder { folder: work.project().to_owned(), root: work.root.clone() };
+        let root = WorkFolder { folder: work.project().to_owned(), ..work.clone() };
         Ok(touched(&changes::collect_at(&root, &selection, &changes::Needs::default, environment, None)?))
     }
 }
@@ -95,7 +95,7 @@ impl FoundPolicy {
             return Ok(None);
         }
         let wanted = paths.iter().map(String::as_str).collect();
-        let stored = changes::stored(work.project(), &trusted.commit, &wanted, environment)?;
+        let stored = changes::stored_until(work.project(), &trusted.commit, &wanted, environment, &work.deadline)?;
         Ok(Some(BaseFiles::new(paths, stored)))
     }
 }

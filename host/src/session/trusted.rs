@@ -46,7 +46,7 @@ struct PolicyPlaces {
 impl PolicyPlaces {
     /// Returns `None` if the folder is in no repository.
     fn of(work: WorkFolder) -> Option<Self> {
-        let WorkFolder { folder: real, root } = work;
+        let WorkFolder { folder: real, root, .. } = work;
         let root = root?;
         let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
         let folders = real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
@@ -147,6 +147,7 @@ pub(super) fn find(work: WorkFolder, name: &str, environment: &Environment) -> R
     let places = PolicyPlaces::of(work).ok_or_else(no_repository)?;
     let root = &places.root;
     let mut paths = places.candidates();
+    // Whichever configuration was read before, its deadline does not limit how long this one is read.
     let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect(), environment)?;
     let there = |folder: &&String| stored.path().join(join(folder, FILE)).symlink_metadata().is_ok();
     let nearest = places.folders.iter().find(there);

@@ -32,7 +32,8 @@ pub(crate) fn run(global: &Global, command: &InspectArgs) -> Result<Exit, Error>
         OutputFormat::Human => facts.human(&mut out, name)?,
         OutputFormat::Json => facts.json(&mut out)?,
     }
-    Ok(if facts.problems.is_empty() { Exit::Pass } else { Exit::Mistake })
+    let exits = facts.problems.iter().map(|problem| Error::from(problem.clone()).exit());
+    Ok(exits.max().unwrap_or(Exit::Pass))
 }
 
 fn list(out: &mut impl Write, format: OutputFormat) -> Result<Exit, Error> {

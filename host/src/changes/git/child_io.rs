@@ -1,8 +1,9 @@
 //! Exchanges data with a child process until it ends or times out.
 
+use crate::deadline::{Deadline, Late};
 use std::io::{self, Read};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,32 @@ pub(super) struct ChildOutput<T> {
     pub(super) stderr: String,
 }
 
+/// The deadline of a run may become known later, so it is looked at this often.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Receives the next message of a child, waiting at most this long.
+pub(super) fn receive<T>(
+    messages: &Receiver<T>,
+    patience: Duration,
+    deadline: &Deadline,
+) -> Result<Result<T, RecvTimeoutError>, Late> {
+    let end = Instant::now() + patience;
+    loop {
+        deadline.check()?;
+        let left = end.saturating_duration_since(Instant::now());
+        match messages.recv_timeout(left.min(TICK)) {
+            Err(RecvTimeoutError::Timeout) if left > TICK => {}
+            received => return Ok(received),
+        }
+    }
+}
+
 /// Writes and reads at the same time, so that neither side blocks on a full pipe. If one side fails or time is up, the child
 /// is killed, which ends the other.
 pub(super) fn communicate<T: Send>(
     mut child: Child,
     patience: Duration,
+    deadline: &Deadline,
     speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
     listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
 ) -> io::Result<ChildOutput<T>> {
@@ -47,10 +69,12 @@ pub(super) fn communicate<T: Send>(
         });
         let end = Instant::now() + patience;
         let (is_whole, is_late) = loop {
-            match ends.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            let left = end.saturating_duration_since(Instant::now());
+            match ends.recv_timeout(left.min(TICK)) {
                 Ok(true) => {}
                 Ok(false) => break (false, false),
                 Err(RecvTimeoutError::Disconnected) => break (true, false),
+                Err(RecvTimeoutError::Timeout) if left > TICK && !deadline.is_over() => {}
                 Err(RecvTimeoutError::Timeout) => break (false, true),
             }
         };
@@ -89,15 +113,20 @@ mod tests {
 
     #[test]
     fn an_answer_has_both_outputs_and_the_exit() {
-        let answer = communicate(shell("cat; echo no >&2; exit 3"), A_WHILE, |mut pipe| pipe.write_all(b"yes"), whole);
+        let (child, deadline) = (shell("cat; echo no >&2; exit 3"), Deadline::default());
+        let answer = communicate(child, A_WHILE, &deadline, |mut pipe| pipe.write_all(b"yes"), whole);
         let answer = answer.expect("an answer");
         assert_eq!((answer.status.code(), &*answer.stdout, &*answer.stderr), (Some(3), "yes", "no"));
     }
 
     #[test]
     fn who_does_not_answer_is_ended() {
-        let late = communicate(shell("exec sleep 600"), Duration::from_millis(20), |_| Ok(()), whole);
-        assert!(late.expect_err("too late").to_string().contains("timed out"));
+        let over = Deadline::default();
+        for (patience, deadline) in [(Duration::from_millis(20), &Deadline::default()), (A_WHILE, &over)] {
+            over.set("g", Duration::from_millis(20), Duration::ZERO);
+            let late = communicate(shell("exec sleep 600"), patience, deadline, |_| Ok(()), whole);
+            assert!(late.expect_err("too late").to_string().contains("was killed"));
+        }
     }
 
     #[test]
@@ -106,7 +135,7 @@ mod tests {
             pipe.write_all(&[b'x'; 4096])?;
         };
         let refuse = |_: ChildStdout| Err::<(), _>(io::Error::other("refused"));
-        let refused = communicate(shell("exec sleep 600"), A_WHILE, endless, refuse);
+        let refused = communicate(shell("exec sleep 600"), A_WHILE, &Deadline::default(), endless, refuse);
         assert_eq!(refused.expect_err("refused").to_string(), "refused");
     }
 }

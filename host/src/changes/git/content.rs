@@ -12,8 +12,10 @@ use super::program::Git;
 use super::stats::{ContentIds, Conversion, StatCache};
 use super::tree::{EntryMode, TreeEntry};
 use super::walk::TrackedFile;
+use super::worktree_changes::Live;
 use crate::changes::{ChangesError, shown_text};
 use crate::cores;
+use crate::deadline::Deadline;
 use crate::workspace::{self, FileKind, FileStamp, Workspace};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -30,12 +32,12 @@ const MAX_POINTER: usize = 1 << 10;
 /// Returns the digests of the working tree, by the number of each path. Regular files that have changed since they were
 /// hashed are hashed again, on all cores.
 pub(super) fn digests<'p>(
-    work: &Workspace,
-    format: ObjectFormat,
+    live: &Live<'_>,
     stats: &mut StatCache<'p>,
     paths: &[&'p [u8]],
     present: &[Option<TrackedFile>],
 ) -> Result<Vec<Option<ContentIds>>, ChangesError> {
+    let (work, format, deadline) = (live.work, live.git.format, &live.git.deadline);
     let mut known = vec![None; paths.len()];
     let mut unknown = Vec::new();
     for (number, (path, present)) in paths.iter().zip(present).enumerate() {
@@ -46,6 +48,7 @@ pub(super) fn digests<'p>(
                 None => unknown.push(number),
             },
             FileKind::Link => {
+                deadline.check()?;
                 let target = work.read_listed_link(path).map_err(|error| unreadable(path, &error))?;
                 known[number] = Some(ContentIds { id: hash(format, ObjectKind::Blob, &target), other: None });
             }
@@ -56,7 +59,7 @@ pub(super) fn digests<'p>(
     let hashed = Mutex::new(Vec::with_capacity(unknown.len()));
     let work_on = || {
         while let Some(&number) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = file(work, format, paths[number]);
+            let result = file(work, format, paths[number], deadline);
             hashed.lock().push((number, result));
         }
     };
@@ -67,6 +70,7 @@ pub(super) fn digests<'p>(
         }
         work_on();
     });
+    deadline.check()?;
     let mut hashed = hashed.into_inner();
     hashed.sort_unstable_by_key(|(number, _)| *number);
     for (number, result) in hashed {
@@ -96,7 +100,11 @@ fn file(
     work: &Workspace,
     format: ObjectFormat,
     path: &[u8],
+    deadline: &Deadline,
 ) -> Result<(FileStamp, ContentIds), workspace::WorkspaceError> {
+    // After the deadline, nobody needs the result.
+    let changed = |_| workspace::WorkspaceError::Changed;
+    deadline.check().map_err(changed)?;
     let (mut file, stat) = work.open_listed_file(path)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let mut hasher = Hasher::new(format, ObjectKind::Blob, size);
@@ -114,6 +122,7 @@ fn file(
         let mut piece = vec![0; PIECE];
         let mut left = size;
         loop {
+            deadline.check().map_err(changed)?;
             let count = file.read(&mut piece)?;
             hasher.update(&piece[..count]);
             match (count, left.checked_sub(count as u64)) {
@@ -228,8 +237,15 @@ impl<'p> ContentComparison<'_, 'p> {
             return Ok(false);
         }
         let mut hasher = Sha256::new();
-        let copied = io::copy(&mut file, &mut hasher);
-        let is_whole = copied.is_ok_and(|copied| copied == size);
+        let mut copied = 0;
+        loop {
+            objects.deadline().check()?;
+            match io::copy(&mut file.by_ref().take(MAX_CONVERTED), &mut hasher) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => copied += count,
+            }
+        }
+        let is_whole = copied == size;
         let is_still = rustix::fs::fstat(&file).is_ok_and(|stat| FileStamp::of(&stat) == present.mark);
         Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
     }

@@ -6,6 +6,7 @@
 use super::program::Git;
 use super::{Repository, path};
 use crate::changes::{ChangesError, shown};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::temporary::{Purpose, Temporary};
 use crate::workspace::Workspace;
@@ -31,7 +32,9 @@ impl Copy {
 impl Drop for Copy {
     fn drop(&mut self) {
         // If a part of it cannot be deleted, the next copy deletes it.
-        if let (Ok(git), Some(root)) = (Git::open(&self.original, &self.environment), self.root.to_str()) {
+        if let (Ok(git), Some(root)) =
+            (Git::open(&self.original, &self.environment, &Deadline::default()), self.root.to_str())
+        {
             let _ = git.run(&["worktree", "remove", "--force", "--force", "--", root]);
         }
     }
@@ -52,7 +55,9 @@ impl Repository {
         let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
         // The environment may refer to the original.
         let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
-        Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
+        Git::open_other(&copy.root, &self.environment, &self.deadline)?
+            .ok_or_else(missing)?
+            .run(&["read-tree", base])?;
         let into = Beneath::open(&copy.root).map_err(failed)?;
         let mut links = Vec::new();
         for file in self.files("", work, None)?.changes {

@@ -1,5 +1,6 @@
 //! Asks `git check-ignore` which untracked files are ignored.
 
+use super::child_io::receive;
 use super::layout::refuse_unbounded;
 use super::program::{Git, failed};
 use crate::changes::ChangesError;
@@ -85,7 +86,7 @@ impl<'g> Ignored<'g> {
 
     fn answer(&mut self, path: &[u8]) -> Result<bool, ChangesError> {
         let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
-        let why = match talk.answers.recv_timeout(PATIENCE) {
+        let why = match receive(&talk.answers, PATIENCE, &self.git.deadline)? {
             Ok((about, is_ignored)) if about.strip_prefix(START) == Some(path) => return Ok(is_ignored),
             Ok(_) => "it sent an unexpected answer".to_owned(),
             Err(RecvTimeoutError::Timeout) => {

@@ -62,8 +62,8 @@ impl Live<'_> {
         }
         let known = walk::KnownPaths::new(indexed_paths(index));
         thread::scope(|scope| {
-            let (root, work, store, known) = (self.root, self.work, self.store, &known);
-            let listing = scope.spawn(move || walk::list(root, work, store, known, start));
+            let (live, known) = (*self, &known);
+            let listing = scope.spawn(move || walk::list(&live, known, start));
             let bases = self.bases(objects, index, since);
             let listing = listing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok((bases?, listing?))
@@ -87,7 +87,7 @@ impl Live<'_> {
             Some(listed) => listed,
             None => {
                 let known = known_paths(index, differences);
-                let listing = walk::list(self.root, self.work, self.store, &known, start)?;
+                let listing = walk::list(self, &known, start)?;
                 Listed { known, listing }
             }
         };

@@ -3,10 +3,12 @@
 //! The object store belongs to the author of the change. A file in it can have other bytes than its name says, and git does
 //! not notice. So an object is refused if its bytes do not hash to the requested id.
 
+use super::child_io::receive;
 use super::id::{Hasher, Id, ObjectFormat, ObjectKind, hash};
 use super::object_files::ObjectFiles;
 use super::program::{Git, failed};
 use crate::changes::{ChangesError, shown_text};
+use crate::deadline::Deadline;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 
@@ -84,6 +86,11 @@ impl<'g> Objects<'g> {
         self.git.format
     }
 
+    /// Returns when reading must end.
+    pub(super) fn deadline(&self) -> &'g Deadline {
+        &self.git.deadline
+    }
+
     /// Returns an object from the files of the repository; `None` if it must be read by git.
     pub(super) fn stored(&self, id: &Id) -> Option<Object> {
         let (kind, bytes) = self.files.as_ref()?.read(id)?;
@@ -157,6 +164,7 @@ impl<'g> Objects<'g> {
             return Ok(0);
         }
         for (number, (id, _)) in wanted.iter().enumerate() {
+            self.deadline().check()?;
             match self.stored(id).filter(|object| object.kind == kind) {
                 Some(object) => each(number, object.bytes)?,
                 None => return Ok(number),
@@ -238,7 +246,7 @@ impl<'g> Objects<'g> {
 
     fn next(&mut self) -> Result<Piece, ChangesError> {
         let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
-        let why = match talk.pieces.recv_timeout(PATIENCE) {
+        let why = match receive(&talk.pieces, PATIENCE, &self.git.deadline)? {
             Ok(Ok(piece)) => return Ok(piece),
             Ok(Err(error)) => error.to_string(),
             Err(RecvTimeoutError::Timeout) => {

@@ -21,6 +21,7 @@ use super::layout::Layout;
 use super::object_files::{self, ObjectFiles};
 use super::objects::{CatFile, Object, Objects};
 use crate::changes::{ChangesError, shown};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::{search_path, text};
 use parking_lot::Mutex;
@@ -95,6 +96,8 @@ pub(super) struct Git {
     pub(super) format: ObjectFormat,
     pub(super) is_shallow: bool,
     pub(super) layout: Layout,
+    /// When reading the repository must end.
+    pub(super) deadline: Deadline,
     /// The process that reads objects, if one is running and idle.
     pub(super) reader: Mutex<Option<CatFile>>,
 }
@@ -102,17 +105,22 @@ pub(super) struct Git {
 impl Git {
     /// Returns the root of the working tree that git finds from `folder`.
     pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, ChangesError> {
-        let answer = Self::unopened(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
+        let answer =
+            Self::unopened(folder, environment, &Deadline::default())?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Opens git in the working tree `root`. Refused if git would use another one.
-    pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
-        Self::opened(Self::unopened(root, environment)?)
+    pub(super) fn open(root: &Path, environment: &Environment, deadline: &Deadline) -> Result<Self, ChangesError> {
+        Self::opened(Self::unopened(root, environment, deadline)?)
     }
 
     /// Opens git in a repository inside or around that of the environment; `None` if there is none.
-    pub(super) fn open_other(root: &Path, environment: &Environment) -> Result<Option<Self>, ChangesError> {
+    pub(super) fn open_other(
+        root: &Path,
+        environment: &Environment,
+        deadline: &Deadline,
+    ) -> Result<Option<Self>, ChangesError> {
         // The variables of git refer to another repository.
         let is_meant = |name: &OsStr| {
             let name = name.as_encoded_bytes();
@@ -120,7 +128,7 @@ impl Git {
         };
         let variables = environment.variables().filter(|(name, _)| is_meant(name));
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let git = Self::unopened(root, &environment)?;
+        let git = Self::unopened(root, &environment, deadline)?;
         if !git.layout.is_plausible() {
             return Ok(None);
         }
@@ -176,7 +184,7 @@ impl Git {
         Ok(git)
     }
 
-    fn unopened(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
+    fn unopened(root: &Path, environment: &Environment, deadline: &Deadline) -> Result<Self, ChangesError> {
         let path = environment.get("PATH").unwrap_or_default();
         let program = search_path::find_program("git", path, root).ok_or(ChangesError::NoGit)?;
         let path = search_path::outside(path, root);
@@ -194,6 +202,7 @@ impl Git {
             format: ObjectFormat::Sha1,
             is_shallow: false,
             layout,
+            deadline: deadline.clone(),
             reader: Mutex::new(None),
         })
     }
@@ -221,7 +230,10 @@ impl Git {
         listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
     ) -> Result<ChildOutput<T>, ChangesError> {
         let child = self.spawn(arguments)?;
-        communicate(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))
+        communicate(child, patience, &self.deadline, speak, listen).map_err(|error| match self.deadline.check() {
+            Err(late) => late.into(),
+            Ok(()) => failed(arguments, &error.to_string()),
+        })
     }
 
     /// Starts git with pipes.

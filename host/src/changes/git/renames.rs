@@ -3,6 +3,7 @@
 //! As in git, files with the same bytes come first, then files that share at least half of their bytes, line by line. This
 //! decides only how a change is shown.
 
+use crate::deadline::{Deadline, Late};
 use std::collections::{BTreeMap, HashMap};
 
 /// The most pairs of files that are compared by lines. Beyond that, only equal files are renames.
@@ -41,14 +42,16 @@ impl LineCounts {
 pub(super) fn similar<'a>(
     deleted: &BTreeMap<&'a str, LineCounts>,
     added: &BTreeMap<&'a str, LineCounts>,
-) -> BTreeMap<&'a str, &'a str> {
+    deadline: &Deadline,
+) -> Result<BTreeMap<&'a str, &'a str>, Late> {
     let mut renames = BTreeMap::new();
     if deleted.len().saturating_mul(added.len()) > MAX_PAIRS {
-        return renames;
+        return Ok(renames);
     }
     let mut pairs = Vec::new();
     for (&new, to) in added {
         for (&old, from) in deleted {
+            deadline.check()?;
             let score = from.similar(to);
             if score >= MIN_SIMILAR {
                 let is_same_name = old.rsplit('/').next() == new.rsplit('/').next();
@@ -63,12 +66,19 @@ pub(super) fn similar<'a>(
             renames.insert(new, old);
         }
     }
-    renames
+    Ok(renames)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn similar<'a>(
+        deleted: &BTreeMap<&'a str, LineCounts>,
+        added: &BTreeMap<&'a str, LineCounts>,
+    ) -> BTreeMap<&'a str, &'a str> {
+        super::similar(deleted, added, &Deadline::default()).expect("no deadline")
+    }
 
     #[test]
     fn half_of_the_lines_make_a_rename() {

@@ -28,6 +28,7 @@ impl Snapshot {
         let mut blobs = Vec::new();
         let mut links = Vec::new();
         for (name, entry) in files {
+            objects.deadline().check()?;
             let path = path(name)?;
             let target = folder.path().join(&path);
             fs::create_dir_all(target.parent().unwrap_or(folder.path())).map_err(failed)?;
@@ -65,6 +66,7 @@ mod tests {
     use super::*;
     use crate::changes::git::index::Index;
     use crate::changes::git::program::Git;
+    use crate::deadline::Deadline;
     use std::os::unix::fs::MetadataExt;
     use std::process::Command;
 
@@ -78,7 +80,8 @@ mod tests {
         // Where the tests are run by a hook, the repository of the hook is not meant.
         shell.args(["-ec", script]).current_dir(&root).env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
         assert!(shell.status().expect("a shell").success());
-        let git = Git::open(&root, &crate::environment::Environment::of_process()).expect("a repository");
+        let git = Git::open(&root, &crate::environment::Environment::of_process(), &Deadline::default())
+            .expect("a repository");
         let index = Index::read(&git, &git.layout.index).expect("the index");
         let files = index.paths().filter_map(|(path, known)| Some((path.to_vec(), known.entry?))).collect();
         let snapshot = Snapshot::of(&mut Objects::new(&git), &files).expect("a snapshot");

@@ -100,7 +100,7 @@ impl StoredChanges {
         let (from, to) = (lines(&deleted)?, lines(&added)?);
         let from: BTreeMap<&str, LineCounts> = deleted.keys().copied().zip(from).collect();
         let to: BTreeMap<&str, LineCounts> = added.keys().copied().zip(to).collect();
-        let similar = renames::similar(&from, &to);
+        let similar = renames::similar(&from, &to, objects.deadline())?;
         renames.extend(similar.into_iter().map(|(new, old)| (new.to_owned(), old.to_owned())));
         Ok(renames)
     }
@@ -141,5 +141,5 @@ fn hunks(
     };
     let old = read(old, "the base of")?;
     let new = read(new, "the content of")?;
-    Ok(diff::hunks(&old, &new))
+    Ok(diff::hunks(&old, &new, objects.deadline())?)
 }

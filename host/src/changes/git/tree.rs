@@ -106,6 +106,7 @@ pub(super) fn compare(
     let mut found = BTreeMap::new();
     let mut level = vec![(Vec::new(), old, new)];
     while !level.is_empty() {
+        objects.deadline().check()?;
         level.retain(|(_, old, new)| old.id() != new.id());
         // All trees of a level are requested at once.
         let mut wanted = Vec::new();
@@ -124,6 +125,7 @@ pub(super) fn compare(
         let mut trees = trees.into_iter();
         let mut next = Vec::new();
         for (path, old, new) in &level {
+            objects.deadline().check()?;
             let mut names: BTreeMap<Vec<u8>, [Option<TreeItem<'_>>; 2]> = BTreeMap::new();
             for (number, side) in [old, new].into_iter().enumerate() {
                 let items: Vec<(Vec<u8>, TreeItem<'_>)> = match side {

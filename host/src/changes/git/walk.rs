@@ -9,9 +9,10 @@ use super::index::IndexState;
 use super::layout::MAX_BYTES;
 use super::listings::{LearnedEntries, LearnedFolder, Listings};
 use super::program::Git;
-use crate::cache_store::CacheStore;
+use super::worktree_changes::Live;
 use crate::changes::{ChangesError, folder, shown_text};
 use crate::cores;
+use crate::deadline::Deadline;
 use crate::submission::Change;
 use crate::workspace::{self, FileKind, FileStamp, FileStat, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, fstat, statat};
@@ -20,7 +21,6 @@ use rustix::path::Arg;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -124,13 +124,8 @@ struct KnownFolder<'a> {
 }
 
 /// Lists everything below the folder `start`, as far as folders with tracked files go.
-pub(super) fn list(
-    root: &Path,
-    work: &Workspace,
-    store: Option<&Arc<CacheStore>>,
-    known: &KnownPaths<'_>,
-    start: &str,
-) -> Result<Listing, ChangesError> {
+pub(super) fn list(live: &Live<'_>, known: &KnownPaths<'_>, start: &str) -> Result<Listing, ChangesError> {
+    let Live { git, root, work, store } = *live;
     // Folders above count too, because git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         refuse_unbounded_above(work, &start[..end])?;
@@ -143,7 +138,7 @@ pub(super) fn list(
     }
     // A walk of a part would drop what is stored about the rest.
     let store = store.filter(|_| start.is_empty());
-    let walk = TreeWalk { work, known, listings: Listings::open(store, root, folders.len()) };
+    let walk = TreeWalk { work, known, listings: Listings::open(store, root, folders.len()), deadline: &git.deadline };
     let mut listing = walk.list_all(&folders)?;
     let learned = std::mem::take(&mut listing.learned);
     walk.listings.keep(&learned, folders.iter().map(|folder| folder.path));
@@ -158,7 +153,7 @@ pub(super) fn finish(
     known: &KnownPaths<'_>,
     listing: Listing,
 ) -> Result<WorkingTree, ChangesError> {
-    let walk = TreeWalk { work, known, listings: Listings::default() };
+    let walk = TreeWalk { work, known, listings: Listings::default(), deadline: &git.deadline };
     let mut found = WorkingTree { present: vec![None; known.paths.len()], ..WorkingTree::default() };
     for (number, file) in listing.present {
         found.present[number] = Some(file);
@@ -169,7 +164,7 @@ pub(super) fn finish(
         match another(git, root, path)? {
             Some(git) => drop(found.inner.insert(number, git)),
             // Without a repository, its files are checked as untracked.
-            None => found.loose.extend(folder::files(root, name)?),
+            None => found.loose.extend(folder::files(root, name, &git.deadline)?),
         }
     }
     let mut ignored = Ignored::new(git);
@@ -198,7 +193,7 @@ fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesEr
     if folder.join(".git").symlink_metadata().is_err() {
         return Ok(None);
     }
-    match Git::open_other(&folder, git.environment()) {
+    match Git::open_other(&folder, git.environment(), &git.deadline) {
         // Git does not accept it as a repository.
         Err(ChangesError::Git { .. } | ChangesError::BadPath(_)) => Ok(None),
         opened => opened,
@@ -223,6 +218,7 @@ struct TreeWalk<'a> {
     known: &'a KnownPaths<'a>,
     /// The entries of folders from earlier runs.
     listings: Listings,
+    deadline: &'a Deadline,
 }
 
 impl TreeWalk<'_> {
@@ -263,6 +259,7 @@ impl TreeWalk<'_> {
     }
 
     fn list_into(&self, folder: &KnownFolder<'_>, listing: &mut Listing) -> Result<(), ChangesError> {
+        self.deadline.check()?;
         let unreadable = |why: String| ChangesError::Unreadable { path: shown(folder.path), why };
         let mut path = folder.path.to_vec();
         if !path.is_empty() {
@@ -292,6 +289,7 @@ impl TreeWalk<'_> {
         }
         let mut entries = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
         while let Some(item) = entries.read() {
+            self.deadline.check()?;
             let item = item.map_err(|error| unreadable(error.to_string()))?;
             let (name, kind) = (item.file_name(), item.file_type());
             if matches!(name.to_bytes(), b"." | b".." | b".git") {

@@ -24,6 +24,7 @@ use std::sync::Arc;
 const MAX_UNTRACKED: u64 = 4 << 20;
 
 /// The working tree and its repository.
+#[derive(Clone, Copy)]
 pub(super) struct Live<'a> {
     pub(super) git: &'a Git,
     pub(super) root: &'a Path,
@@ -80,7 +81,7 @@ impl Live<'_> {
         let (known, look) = self.look(&index, [since_head, since_base], listed, "")?;
         let inner = self.inner(&known, &look, needs)?;
         let mut cache = StatCache::open(self.store, self.root, self.git.format);
-        let digests = content::digests(self.work, self.git.format, &mut cache, &known.paths, &look.present)?;
+        let digests = content::digests(self, &mut cache, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
             Some(difference) => difference.old,
             None => index.get(path).and_then(|known| known.entry),
@@ -97,6 +98,7 @@ impl Live<'_> {
         let mut stats = HashMap::new();
         let mut bases = BTreeMap::new();
         for (number, name) in known.paths.iter().enumerate() {
+            self.git.deadline.check()?;
             let known = known.states[number].copied();
             let stored = |differences: &Differences| match differences.get(*name) {
                 Some(difference) => difference.old,
@@ -147,11 +149,14 @@ impl Live<'_> {
         let mut stats = HashMap::new();
         let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         for (number, name) in known.paths.iter().enumerate() {
+            self.git.deadline.check()?;
             let present = look.present[number].as_ref();
             let is_below = name.starts_with(start.as_bytes()) || *name == folder.as_bytes();
             let is_behind_link = |name| self.is_behind_link(name, known.is_repository[number]);
             if present.is_some() || is_below && str::from_utf8(name).is_ok_and(is_behind_link) {
-                stats.extend(present.and_then(TrackedFile::file_stat).map(|stat| Ok((path(name)?, stat))).transpose()?);
+                if let Some(stat) = present.and_then(TrackedFile::file_stat) {
+                    stats.insert(path(name)?, stat);
+                }
                 changes.push(Change { size: size_of(present), ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
@@ -251,6 +256,7 @@ impl Live<'_> {
     ) -> Result<(), ChangesError> {
         let mut left = MAX_UNTRACKED;
         for change in changes {
+            self.git.deadline.check()?;
             let base = bases.get(&change.path).copied().flatten();
             if base.is_some_and(|base| !base.mode.is_file()) {
                 continue;
@@ -275,7 +281,7 @@ impl Live<'_> {
                     }
                 }
             };
-            change.hunks = diff::hunks(&old, &new);
+            change.hunks = diff::hunks(&old, &new, &self.git.deadline)?;
             if base.is_none() && change.state == ChangeState::Untracked && change.hunks.is_some() {
                 left -= new.len() as u64;
             }

@@ -107,7 +107,7 @@ pub(super) fn check() -> Value {
             "description": "Limits of one call.",
             "type": "object",
             "properties": {
-                "time": { "description": "Time; `10s` by default.", "$ref": "#/$defs/duration" },
+                "time": { "description": "Time, also for `describe`; `10s` by default.", "$ref": "#/$defs/duration" },
                 "memory": { "description": "Memory and tables together; `256MiB` by default.", "$ref": "#/$defs/size" },
                 "transfer": { "description": "Data copied between the host and the verifier.", "$ref": "#/$defs/size" },
                 "random": { "description": "Random bytes.", "$ref": "#/$defs/size" },

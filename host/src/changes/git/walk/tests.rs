@@ -1,10 +1,12 @@
 use super::*;
+use crate::cache_store::CacheStore;
 use crate::changes::git::id::{ObjectFormat, ObjectKind, hash};
 use crate::changes::git::tree::{EntryMode, TreeEntry};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The tracked files of the tests.
 const TRACKED: &[&str] = &["a/b/1", "a/b/2", "a/c/3", "d/4", "d/5"];
@@ -28,7 +30,7 @@ fn learned(root: &Path, folder: &str) -> LearnedFolder {
 
 /// Returns everything that a walk finds: the tracked files with their sizes, and the paths that may be ignored.
 fn found(work: &Workspace, known: &KnownPaths<'_>, listings: Listings) -> Vec<String> {
-    let walk = TreeWalk { work, known, listings };
+    let walk = TreeWalk { work, known, listings, deadline: &Deadline::default() };
     let listing = walk.list_all(&known.folders()).expect("a listing");
     let path = |number: usize| String::from_utf8_lossy(known.paths[number]);
     let tracked = listing.present.iter().map(|(number, file)| format!("{} {}", path(*number), file.size));
