@@ -12,6 +12,7 @@ const PIPELINE: &[&str] = &[
     "limits",
     "environment",
     "cores",
+    "process_limits",
     "random",
     "regular_file",
     "run_id",

@@ -47,6 +47,8 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod cores;
+#[doc(hidden)]
+pub mod process_limits;
 mod random;
 mod regular_file;
 mod run_id;

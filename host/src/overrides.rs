@@ -193,11 +193,15 @@ pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTree
         let lasts = lasts(entry, &granted);
         let noted = Filter { after: entry.seq, status: Some(clock::EXPIRED.to_owned()), ..Filter::of(&entry.project) };
         let mut noted = ledger.entries(&noted.kinds(&[EntryKind::Note]))?.into_iter();
-        if noted.any(|note| note.read::<Note>().is_ok_and(|note| note.details.get(OVERRIDE) == Some(&entry.seq.into()))) {
+        if noted.any(|note| note.read::<Note>().is_ok_and(|note| note.details.get(OVERRIDE) == Some(&entry.seq.into())))
+        {
             expired.insert(entry.seq);
             continue;
         }
-        let newest = ledger.entries(&Filter { last: Some(1), ..Filter::default() })?.pop().map_or(0, |last| clock::millis(&last));
+        let newest = ledger
+            .entries(&Filter { last: Some(1), ..Filter::default() })?
+            .pop()
+            .map_or(0, |last| clock::millis(&last));
         if newest.saturating_sub(clock::millis(entry)) >= lasts {
             expired.insert(entry.seq);
             continue;

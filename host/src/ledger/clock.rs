@@ -31,7 +31,8 @@ fn parsed(at: &str) -> Option<u64> {
     // Years start in March, so that a leap day is the last day of its year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
-    let seconds = (days.checked_sub(719_469)?) * 86_400 + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
+    let seconds =
+        (days.checked_sub(719_469)?) * 86_400 + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
     Some(seconds * 1_000 + number(20, 23)?)
 }
 
@@ -121,7 +122,8 @@ mod tests {
 
     #[test]
     fn timestamps_are_parsed_as_they_are_written() {
-        for millis in [0, 1, 951_782_399_999, 951_782_400_000, 1_709_164_800_123, 1_790_000_000_000, 4_107_542_400_000] {
+        for millis in [0, 1, 951_782_399_999, 951_782_400_000, 1_709_164_800_123, 1_790_000_000_000, 4_107_542_400_000]
+        {
             assert_eq!(parsed(&timestamp(UNIX_EPOCH + Duration::from_millis(millis))), Some(millis));
         }
         for bad in ["", "2026", "0000-01-01T00:00:00.000Z", "2026-01-01T00:00:00", "x026-01-01T00:00:00.000Z", "ä"] {

@@ -273,7 +273,7 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
     let entries = ledger.entries(&Filter::default())?;
     let up_to = droppable(&entries, &clock::ages(&entries, is_person.then_some(now)), age)?;
     let by_clock: Vec<u64> = entries.iter().map(|entry| now.saturating_sub(clock::millis(entry))).collect();
-    let unseen = droppable(&entries, &by_clock, age)?.saturating_sub(up_to);
+    let unseen = droppable(&entries, &by_clock, age)?;
     let first = entries.first().map_or(0, |entry| entry.seq);
     if up_to < first || up_to == 0 {
         writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
@@ -286,10 +286,10 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
         }
         writeln!(out, "dropped entries {first} to {up_to}; entry {} records this", entry.seq)?;
     }
-    if unseen > 0 {
-        let entries = terminal::count(unseen, "more entry").replace("entrys", "entries");
-        writeln!(out, "{entries} would be old enough by the clock, which has jumped since, or nothing was recorded for long")?;
-        writeln!(out, "if the clock is right, run `gate log --confirm-clock` at a terminal first")?;
+    if unseen > up_to {
+        let why = "but the clock jumped, or nothing was recorded for long";
+        writeln!(out, "by the clock, the entries up to {unseen} are older, {why}")?;
+        writeln!(out, "if the clock is right, run `gate log --confirm-clock` at a terminal, and drop them again")?;
     }
     Ok(Exit::Pass)
 }
