@@ -75,7 +75,7 @@ pub(crate) fn check() -> Result<(), Error> {
     }
     if let Some(low) = ProcessLimit::ProcessorTime.low() {
         let limits = getrlimit(Resource::Cpu);
-        if limits.current.is_some_and(|seconds| seconds < PROCESSOR_TIME) {
+        if limits.maximum.is_some_and(|seconds| seconds < PROCESSOR_TIME) {
             return Err(too_low(low, format_args!("`gate` needs {PROCESSOR_TIME} s")));
         }
         // With equal limits, the system kills without a signal before.
