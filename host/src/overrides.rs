@@ -21,6 +21,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// The namespace of signatures, so that a signature for another purpose is not accepted.
 pub const NAMESPACE: &str = "gatehost-override";
+/// The milliseconds by which clocks are corrected all the time, and by which another process can be ahead.
+const SLACK: u64 = 60_000;
 /// The least characters of a reason.
 const LEAST_REASON: usize = 12;
 
@@ -211,7 +213,7 @@ pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTree
         let (status, text) = if clock::longest_since_first(&since, now).max(by_machine) >= lasts {
             expired.insert(entry.seq);
             (clock::EXPIRED, format!("the override of entry {} has expired", entry.seq))
-        } else if now < newest {
+        } else if now + SLACK < newest {
             // From this note on, the time counts that the clock shows.
             (clock::SET_BACK, "the clock shows an earlier time than the newest entry".to_owned())
         } else {

@@ -88,6 +88,7 @@ fn verified(stage: &Stage, clocks: &[(i64, bool)]) {
         let output = stage.run_with_clock(&["verify"], *off);
         let expected = if *verified { 0 } else { 1 };
         assert_eq!(output.status.code(), Some(expected), "off by {off} s: {}", said(&output));
+        assert!(*verified || said(&output).contains(" has expired"), "{}", said(&output));
     }
     assert_eq!(stage.ledger().verify(None).expect("looked at"), []);
 }

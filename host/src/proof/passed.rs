@@ -56,16 +56,17 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
         }
     }
     let last = entries.iter().rev().find(|entry| entry.kind == EntryKind::Run);
+    let mut expired = None;
     for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Override) {
         let granted: Override = entry.read()?;
         let covered = match last {
-            Some(last) => {
-                !question.expired.contains(&entry.seq)
-                    && overrides::covers(&granted, &last.record()?)
-                    && granted.base == question.base
-            }
+            Some(last) => overrides::covers(&granted, &last.record()?) && granted.base == question.base,
             None => false,
         };
+        if covered && question.expired.contains(&entry.seq) {
+            expired.get_or_insert(entry.seq);
+            continue;
+        }
         if covered && question.accept_overrides {
             return Ok(Verification::Overridden(Box::new(entry.clone()), Box::new(granted)));
         }
@@ -76,7 +77,12 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
     }
     Ok(match nearest {
         None => Verification::NotPassed { why: "no run checked this change".to_owned(), nearest: None },
-        Some((why, entry)) => Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) },
+        Some((mut why, entry)) => {
+            if let Some(granted) = expired {
+                why = format!("{why}, and the override of entry {granted} has expired");
+            }
+            Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) }
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! Maps every way in which a guest can end without an answer to an error kind.
 
-use crate::process_limits;
+use crate::process_limits::{self, ProcessLimit};
 use crate::text;
 use crate::verdict::{ErrorKind, Failure};
 use std::char::DecodeUtf16Error;
@@ -88,9 +88,10 @@ pub(super) fn shortage(error: &wasmtime::Error) -> Option<Failure> {
     }
     let why = text::clean_line(&format!("the machine has no memory for the verifier: {error:#}"), 500);
     let advised = match process_limits::of_memory() {
-        Some(low) => {
-            format!("raise the limit: {low}; each verifier that runs needs 4.1 GiB of address space, mostly unused")
+        Some(low) if low.limit == ProcessLimit::AddressSpace => {
+            format!("raise the limit: {low}; each verifier that runs needs 4.1 GiB of it, mostly unused")
         }
+        Some(low) => format!("raise the limit: {low}"),
         None => "free some memory of the machine".to_owned(),
     };
     Some(Failure::new(ErrorKind::HostFailed, why).hint(advised))
