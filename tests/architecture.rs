@@ -14,6 +14,7 @@ const PIPELINE: &[&str] = &[
     "compression",
     "cores",
     "own_folder",
+    "process_limits",
     "random",
     "regular_file",
     "run_id",

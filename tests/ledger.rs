@@ -1,5 +1,6 @@
 //! The ledger as a whole: whatever ends a run, and whenever, nothing that was acknowledged is lost, and the chain holds.
 
+mod clock;
 mod commands;
 mod evidence;
 mod overrides;
@@ -108,6 +109,12 @@ impl Stage {
         gate.env("SHIM_AT", at.to_string()).env("SHIM_HOW", how).output().expect("gate runs")
     }
 
+    /// Run `gate` while the clock is off by so many seconds.
+    fn run_with_clock(&self, args: &[&str], off: i64) -> Output {
+        let mut gate = self.gate(args);
+        gate.env("LD_PRELOAD", shim()).env("SHIM_CLOCK", off.to_string()).output().expect("gate runs")
+    }
+
     /// How many earlier writes were found to have stopped before their commit.
     fn torn_writes(&self) -> usize {
         let cut = self.ledger().entries(&Filter::default().kinds(&[EntryKind::CutOff])).expect("entries");
@@ -180,8 +187,7 @@ fn a_clock_that_jumps_changes_neither_order_nor_chain() {
     let stage = Stage::new();
     let year = 365 * 24 * 3600;
     for off in [0, 10 * year, -10 * year, 0] {
-        let mut gate = stage.gate(&["run", "--format", "json"]);
-        let output = gate.env("LD_PRELOAD", shim()).env("SHIM_CLOCK", off.to_string()).output().expect("gate runs");
+        let output = stage.run_with_clock(&["run", "--format", "json"], off);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         stage.holds(&output, &format!("off by {off} s"));
     }

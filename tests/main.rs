@@ -5,6 +5,7 @@ mod asking;
 mod author;
 mod baseline;
 mod cache;
+mod caller_limits;
 mod cli;
 mod commands;
 mod component;

@@ -41,7 +41,7 @@ impl From<Status> for Exit {
 }
 
 /// Returns whether the machine is at fault, so that the caller can change nothing: no disk space, no memory, too many open
-/// files, a broken disk.
+/// files, a file beyond the limit of the process, a broken disk.
 pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
     use std::io::ErrorKind as Io;
     let mut next = Some(error);
@@ -51,8 +51,10 @@ pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
             _ => cause.downcast_ref::<std::io::Error>(),
         };
         if let Some(io) = io
-            && (matches!(io.kind(), Io::StorageFull | Io::QuotaExceeded | Io::OutOfMemory | Io::WriteZero)
-                || matches!(io.raw_os_error(), Some(libc::EIO | libc::EMFILE | libc::ENFILE)))
+            && (matches!(
+                io.kind(),
+                Io::StorageFull | Io::QuotaExceeded | Io::OutOfMemory | Io::WriteZero | Io::FileTooLarge
+            ) || matches!(io.raw_os_error(), Some(libc::EIO | libc::EMFILE | libc::ENFILE)))
         {
             return true;
         }
@@ -298,7 +300,7 @@ mod tests {
             Exit::NoVerdict
         );
         assert_eq!(Error::input("x").because(missing()).exit(), Exit::Mistake);
-        for kind in [libc::EIO, libc::EMFILE, libc::ENFILE, libc::EDQUOT, libc::ENOMEM] {
+        for kind in [libc::EIO, libc::EMFILE, libc::ENFILE, libc::EDQUOT, libc::ENOMEM, libc::EFBIG] {
             assert!(is_of_the_machine(&std::io::Error::from_raw_os_error(kind)), "{kind}");
         }
         let folder = |source| changes::ChangesError::Folder { path: "x".into(), source };

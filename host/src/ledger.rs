@@ -11,6 +11,7 @@
 
 pub mod body;
 mod chain;
+pub mod clock;
 mod entry;
 pub mod history;
 mod sqlite;

@@ -49,6 +49,8 @@ pub mod environment;
 mod compression;
 mod cores;
 mod own_folder;
+#[doc(hidden)]
+pub mod process_limits;
 mod random;
 mod regular_file;
 mod run_id;

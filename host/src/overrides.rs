@@ -3,9 +3,13 @@
 //! An override names who decided, why, and until when. It holds for one tree and the findings that it covers, and is
 //! reported as `complete (unverified)` or `complete (forced)`, never as a pass. Without a terminal it needs a signature of a
 //! configured key, which an agent cannot make.
+//!
+//! An override lasts as long as was granted, by the time of the chain: setting the clock back does not prolong it, and one that
+//! was refused as expired stays so.
 
 use crate::config::Overrides;
-use crate::ledger::body::Override;
+use crate::ledger::body::{Note, OVERRIDE, Override, Uptime};
+use crate::ledger::{Entry, EntryKind, Filter, Labels, Ledger, LedgerError, NewEntry, clock};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
 use crate::verdict::{Level, Status};
@@ -13,10 +17,12 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The namespace of signatures, so that a signature for another purpose is not accepted.
 pub const NAMESPACE: &str = "gatehost-override";
+/// The milliseconds by which clocks are corrected all the time, and by which another process can be ahead.
+const SLACK: u64 = 60_000;
 /// The least characters of a reason.
 const LEAST_REASON: usize = 12;
 
@@ -70,9 +76,22 @@ pub enum OverrideRefused {
     /// The signature is not one of a configured key over this request.
     #[error("the signature is not valid for this request: {0}")]
     BadSignature(String),
+    /// It would have expired already.
+    #[error("the override expired: the clock or a ledger entry shows {}, and the override lasts until {}", moment(*.latest), moment(*.until))]
+    Expired {
+        /// The latest known time, in seconds since 1970.
+        latest: u64,
+        /// When the override expires, in seconds since 1970.
+        until: u64,
+    },
     /// There is no terminal.
     #[error("an override needs a person at a terminal, or a signature")]
     NoTerminal,
+}
+
+fn moment(seconds: u64) -> String {
+    let moment = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    moment.map_or_else(|| format!("{seconds} s after 1970"), crate::text::timestamp)
 }
 
 /// Excuses that a gate exists to prevent.
@@ -159,13 +178,59 @@ pub fn faults(record: &Record) -> BTreeSet<String> {
     faults
 }
 
-/// Returns whether an override lets this record through now: the same tree and base, no finding that it does not cover, and
-/// not expired.
-pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
-    now < granted.expires
-        && record.tree.as_ref() == Some(&granted.tree)
+/// Returns whether an override lets this record through unless it has expired: the same tree and base, and no finding that it
+/// does not cover.
+pub fn covers(granted: &Override, record: &Record) -> bool {
+    record.tree.as_ref() == Some(&granted.tree)
         && record.base == granted.base
         && faults(record).iter().all(|fault| granted.fingerprints.contains(fault))
+}
+
+/// Returns the numbers of the overrides among these entries that have expired. `now` is in milliseconds since 1970. What the
+/// ledger does not show yet is noted there, so that an override does not become valid again when the clock is set back.
+pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTreeSet<u64>, LedgerError> {
+    let mut expired = BTreeSet::new();
+    for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Override) {
+        let granted: Override = entry.read()?;
+        let lasts = lasts(entry, &granted);
+        let noted = Filter { after: entry.seq, status: Some(clock::EXPIRED.to_owned()), ..Filter::of(&entry.project) };
+        let mut noted = ledger.entries(&noted.kinds(&[EntryKind::Note]))?.into_iter();
+        if noted.any(|note| note.read::<Note>().is_ok_and(|note| note.details.get(OVERRIDE) == Some(&entry.seq.into())))
+        {
+            expired.insert(entry.seq);
+            continue;
+        }
+        let newest = ledger
+            .entries(&Filter { last: Some(1), ..Filter::default() })?
+            .pop()
+            .map_or(0, |last| clock::millis(&last));
+        if newest.saturating_sub(clock::millis(entry)) >= lasts {
+            expired.insert(entry.seq);
+            continue;
+        }
+        let since = ledger.entries(&Filter { after: entry.seq - 1, ..Filter::default() })?;
+        let by_machine = granted.uptime.as_ref().and_then(Uptime::elapsed).unwrap_or_default() * 1_000;
+        let (status, text) = if clock::longest_since_first(&since, now).max(by_machine) >= lasts {
+            expired.insert(entry.seq);
+            (clock::EXPIRED, format!("the override of entry {} has expired", entry.seq))
+        } else if now + SLACK < newest {
+            // From this note on, the time counts that the clock shows.
+            (clock::SET_BACK, "the clock shows an earlier time than the newest entry".to_owned())
+        } else {
+            continue;
+        };
+        let labels = Labels { status: status.to_owned(), run: entry.labels.run.clone(), ..Labels::default() };
+        let details = [(OVERRIDE.to_owned(), entry.seq.into())].into();
+        let note = NewEntry::new(EntryKind::Note, labels, &Note { text, details, ..Note::default() })?;
+        // A ledger that cannot be written still answers.
+        let _ = ledger.append_one(&entry.project, note);
+    }
+    Ok(expired)
+}
+
+/// Returns how long an override lasts, in milliseconds.
+pub fn lasts(entry: &Entry, granted: &Override) -> u64 {
+    granted.expires.saturating_mul(1_000).saturating_sub(clock::millis(entry))
 }
 
 /// Checks a signature with `ssh-keygen -Y verify` and the configured keys, and returns the name of the signer. `ssh_keygen`
@@ -273,26 +338,25 @@ mod tests {
     }
 
     #[test]
-    fn an_override_holds_for_one_tree_its_findings_and_its_time() {
+    fn an_override_holds_for_one_tree_and_its_findings() {
         let record = record(&["a", "b"]);
         let granted = granted(&record);
-        assert!(covers(&granted, &record, 1_000));
-        assert!(covers(&granted, &self::record(&["b"]), 1_000), "one finding less is covered");
-        assert!(!covers(&granted, &self::record(&["a", "b", "new"]), 1_000));
-        assert!(!covers(&granted, &record, 1_000 + 3_600), "expired");
+        assert!(covers(&granted, &record));
+        assert!(covers(&granted, &self::record(&["b"])), "one finding less is covered");
+        assert!(!covers(&granted, &self::record(&["a", "b", "new"])));
         let mut other = record.clone();
         other.tree = Some("sha256:2".to_owned());
-        assert!(!covers(&granted, &other, 1_000));
+        assert!(!covers(&granted, &other));
         other.tree = None;
-        assert!(!covers(&granted, &other, 1_000));
+        assert!(!covers(&granted, &other));
         // A gate that fails although every check passed is not covered by an override of findings.
         let mut inverted = self::record(&[]);
         inverted.gate.children[0].outcome = Outcome::Pass;
-        assert!(!covers(&granted, &inverted, 1_000));
-        assert!(covers(&self::granted(&inverted), &inverted, 1_000));
+        assert!(!covers(&granted, &inverted));
+        assert!(covers(&self::granted(&inverted), &inverted));
         let mut moved = record;
         moved.base = Some("c0ffee".to_owned());
-        assert!(!covers(&granted, &moved, 1_000));
+        assert!(!covers(&granted, &moved));
     }
 
     #[test]

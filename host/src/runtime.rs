@@ -45,6 +45,7 @@ pub use program::{ProgramFile, ProgramInput, ProgramOutput};
 pub use source::ComponentSource;
 
 use crate::cache_store::CacheStore;
+use crate::process_limits::ProcessLimit;
 pub use crate::verdict::Rule;
 use crate::verdict::{ErrorKind, Failure};
 use parking_lot::Mutex;
@@ -121,7 +122,8 @@ impl Runtime {
     }
 
     fn with(store: Option<Arc<CacheStore>>, metered: bool) -> Self {
-        let slots = Semaphore::new(config::SLOTS as usize);
+        // Without room for its pool, the engine maps memory for each instance.
+        let slots = Semaphore::new(engine::slots(ProcessLimit::AddressSpace.value()) as usize);
         let (engine, components, loaded) = (OnceLock::new(), Mutex::default(), Mutex::default());
         let describing = AtomicUsize::new(0);
         Self { engine, metered, cache: store.map(Cache), slots, components, describing, loaded }

@@ -55,12 +55,20 @@ pub(super) fn submit_document(stage: &Stage, document: Value, fine: bool) -> Out
 
 /// The same as a person at a terminal.
 pub(super) fn at_terminal(stage: &Stage, arguments: &str, typed: &str) -> Output {
+    at_terminal_with_clock(stage, arguments, typed, 0)
+}
+
+/// The same while the clock is off by so many seconds.
+pub(super) fn at_terminal_with_clock(stage: &Stage, arguments: &str, typed: &str, off: i64) -> Output {
     let gate = env!("CARGO_BIN_EXE_gate");
     let mut script = Command::new("script");
     // Without an echo, which could come in the middle of a line of the program.
     script.args(["-qec", &format!("stty -echo && exec {gate} {arguments}"), "/dev/null"]);
     let home = stage.state().parent().expect("a folder").to_owned();
     crate::support::isolate(&mut script, stage.work(), &home).env("GATE_STATE_DIR", stage.state()).env("USER", "alice");
+    if off != 0 {
+        script.env("LD_PRELOAD", super::shim()).env("SHIM_CLOCK", off.to_string());
+    }
     let mut child = script
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())

@@ -97,7 +97,7 @@ pub(super) fn unblock_signals() {
 
 /// Restores the default handlers of the signals that end a program.
 pub(super) fn forget_handlers() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXCPU, libc::SIGXFSZ] {
         // SAFETY: no memory is involved.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

@@ -8,12 +8,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The most bytes of a session.
 const MAX_BYTES: u64 = 64 << 10;
-/// Sessions that were not used for this long are deleted.
-const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How many sessions are kept. Their age does not count, because the clock may be wrong.
+const MAX_SESSIONS: usize = 1_000;
 
 /// A session that is locked until it is dropped, so that two calls at the same time count as two.
 #[derive(Debug)]
@@ -64,13 +64,39 @@ fn lock(file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::WouldBlock, "another hook of this session is still running"))
 }
 
+/// Deletes the sessions that were not used for the longest time, if there are too many.
 fn forget_old(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
-        if age.is_some_and(|age| age > MAX_AGE) {
-            // Another call may have deleted it already.
-            let _ = fs::remove_file(entry.path());
-        }
+    let used = |entry: fs::DirEntry| Some((entry.metadata().and_then(|about| about.modified()).ok()?, entry.path()));
+    let mut sessions: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(used).collect();
+    sessions.sort();
+    for (_, path) in sessions.iter().rev().skip(MAX_SESSIONS) {
+        // Another call may have deleted it already.
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::UNIX_EPOCH;
+
+    #[test]
+    fn only_the_number_of_sessions_is_limited_not_their_age() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let make = |second: u64| {
+            let path = folder.path().join(format!("{second}.json"));
+            File::create(&path)
+                .expect("a file")
+                .set_modified(UNIX_EPOCH + Duration::from_secs(second))
+                .expect("a time");
+            path
+        };
+        let oldest = [make(1), make(2)];
+        forget_old(folder.path());
+        assert!(oldest.iter().all(|path| path.exists()));
+        let others: Vec<_> = (3..MAX_SESSIONS as u64 + 2).map(make).collect();
+        forget_old(folder.path());
+        assert_eq!(oldest.map(|path| path.exists()), [false, true]);
+        assert!(others.iter().all(|path| path.exists()));
     }
 }

@@ -177,7 +177,38 @@ pub struct Override {
     /// The signature over [`Override::request`], if there is one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
+    /// How long the machine had run when it was granted, which does not depend on the clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uptime: Option<Uptime>,
 }
+
+/// How long a machine has run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Uptime {
+    /// The identifier of the boot.
+    pub boot: String,
+    /// Seconds since the machine started, including those in which it slept.
+    pub seconds: u64,
+}
+
+impl Uptime {
+    /// Returns it now, if the system tells.
+    pub fn now() -> Option<Self> {
+        let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+        let seconds = uptime.split('.').next()?.parse().ok()?;
+        Some(Self { boot: boot(), seconds }).filter(|uptime| !uptime.boot.is_empty())
+    }
+
+    /// Returns the seconds since then, if the machine has run since.
+    pub fn elapsed(&self) -> Option<u64> {
+        let now = Self::now().filter(|now| now.boot == self.boot)?;
+        Some(now.seconds.saturating_sub(self.seconds))
+    }
+}
+
+/// The detail of the note that an override has expired: the number of its entry.
+pub const OVERRIDE: &str = "override";
 
 impl Override {
     /// Returns how the task is reported, which is never as a pass.

@@ -4,9 +4,8 @@ use crate::ledger::body::Override;
 use crate::ledger::{Entry, EntryKind, LedgerError};
 use crate::overrides;
 use crate::record::{Mark, Record};
-use crate::text;
 use crate::verdict::Status;
-use std::time::{Duration, UNIX_EPOCH};
+use std::collections::BTreeSet;
 
 /// The question.
 #[derive(Clone, Debug)]
@@ -19,10 +18,8 @@ pub struct VerificationRequest {
     pub plan: String,
     /// Whether overrides are accepted.
     pub accept_overrides: bool,
-    /// The time now, in seconds since 1970.
-    pub now: u64,
-    /// The time of the newest ledger entry: setting the clock back does not revive an expired override.
-    pub latest: String,
+    /// The entries of overrides that have expired: see [`overrides::expired`].
+    pub expired: BTreeSet<u64>,
 }
 
 /// The answer.
@@ -59,17 +56,17 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
         }
     }
     let last = entries.iter().rev().find(|entry| entry.kind == EntryKind::Run);
+    let mut expired = None;
     for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Override) {
         let granted: Override = entry.read()?;
         let covered = match last {
-            Some(last) => {
-                let until = UNIX_EPOCH.checked_add(Duration::from_secs(granted.expires)).map(text::timestamp);
-                until.is_some_and(|until| until > question.latest)
-                    && overrides::covers(&granted, &last.record()?, question.now)
-                    && granted.base == question.base
-            }
+            Some(last) => overrides::covers(&granted, &last.record()?) && granted.base == question.base,
             None => false,
         };
+        if covered && question.expired.contains(&entry.seq) {
+            expired.get_or_insert(entry.seq);
+            continue;
+        }
         if covered && question.accept_overrides {
             return Ok(Verification::Overridden(Box::new(entry.clone()), Box::new(granted)));
         }
@@ -80,7 +77,12 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
     }
     Ok(match nearest {
         None => Verification::NotPassed { why: "no run checked this change".to_owned(), nearest: None },
-        Some((why, entry)) => Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) },
+        Some((mut why, entry)) => {
+            if let Some(granted) = expired {
+                why = format!("{why}, and the override of entry {granted} has expired");
+            }
+            Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) }
+        }
     })
 }
 
@@ -126,8 +128,7 @@ mod tests {
             base: Some("b".to_owned()),
             plan: "p".to_owned(),
             accept_overrides: false,
-            now: 100,
-            latest: String::new(),
+            expired: BTreeSet::new(),
         }
     }
 
@@ -179,32 +180,50 @@ mod tests {
     }
 
     #[test]
-    fn an_override_is_none_where_the_ledger_is_later_than_its_end() {
+    fn an_override_expires_whatever_the_clock_shows() {
+        use crate::ledger::body::Uptime;
+        use crate::ledger::{Filter, clock};
+        const HOUR: u64 = 3_600;
         let failed = record(Status::Fail, "p", "b");
-        let granted = Override {
-            tree: "sha256:t".to_owned(),
-            base: Some("b".to_owned()),
-            fingerprints: overrides::faults(&failed).into_iter().collect(),
-            expires: 200,
-            ..Override::default()
-        };
-        let folder = tempfile::tempdir().expect("a folder");
-        let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
-        let project = Project::at(std::path::Path::new("/p"));
-        ledger.append_one(&project, NewEntry::run(&failed, "").expect("JSON")).expect("appended");
-        let labels = crate::ledger::Labels { tree: "sha256:t".to_owned(), ..Default::default() };
-        let entry = NewEntry::new(EntryKind::Override, labels, &granted).expect("JSON");
-        ledger.append_one(&project, entry).expect("appended");
-        let entries = ledger.survey(None, "sha256:t").expect("looked at").entries;
-        for (now, latest, accepted) in [
-            (100, "1970-01-01T00:01:00.000Z", true),
-            (300, "1970-01-01T00:01:00.000Z", false),
-            // The clock was set back.
-            (100, "1970-01-01T00:05:00.000Z", false),
+        let uptime = |ago: u64| Uptime::now().map(|now| Uptime { seconds: now.seconds.saturating_sub(ago), ..now });
+        let other_boot = || Some(Uptime { boot: "another".to_owned(), seconds: 0 });
+        // Each is asked at these seconds after the override; `true` if it still lasts.
+        for (uptime, asked) in [
+            (None, vec![(0, true), (HOUR - 1, true), (HOUR, false), (0, false), (HOUR - 1, false)]),
+            (other_boot(), vec![(0, true), (2 * HOUR, false), (0, false)]),
+            (uptime(0), vec![(0, true), (HOUR - 1, true)]),
+            // The clock was set back before anybody asked.
+            (uptime(HOUR + 1), vec![(0, false), (1, false)]),
         ] {
-            let question = VerificationRequest { accept_overrides: true, now, latest: latest.to_owned(), ..question() };
-            let answer = answer(&entries, &question).expect("an answer");
-            assert_eq!(matches!(answer, Verification::Overridden(..)), accepted, "{now} {latest}");
+            let folder = tempfile::tempdir().expect("a folder");
+            let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+            let project = Project::at(std::path::Path::new("/p"));
+            ledger.append_one(&project, NewEntry::run(&failed, "").expect("JSON")).expect("appended");
+            let labels = crate::ledger::Labels { tree: "sha256:t".to_owned(), ..Default::default() };
+            let append = |granted: &Override| {
+                let entry = NewEntry::new(EntryKind::Override, labels.clone(), granted).expect("JSON");
+                ledger.append_one(&project, entry).expect("appended")
+            };
+            let at = clock::millis(&append(&Override::default())) / 1_000;
+            let granted = Override {
+                tree: "sha256:t".to_owned(),
+                base: Some("b".to_owned()),
+                fingerprints: overrides::faults(&failed).into_iter().collect(),
+                expires: at + 1 + HOUR,
+                uptime,
+                ..Override::default()
+            };
+            let start = clock::millis(&append(&granted));
+            for (after, lasts) in asked {
+                let entries = ledger.survey(None, "sha256:t").expect("looked at").entries;
+                let now = if after == HOUR { (at + 1 + HOUR) * 1_000 } else { start + after * 1_000 };
+                let expired = overrides::expired(&ledger, &entries, now).expect("an answer");
+                let question = VerificationRequest { accept_overrides: true, expired, ..question() };
+                let answer = answer(&entries, &question).expect("an answer");
+                assert_eq!(matches!(answer, Verification::Overridden(..)), lasts, "{granted:?} after {after} s");
+            }
+            let notes = ledger.entries(&Filter { status: Some(clock::EXPIRED.to_owned()), ..Filter::default() });
+            assert!(notes.expect("entries").len() <= 2, "one for each override");
         }
     }
 }

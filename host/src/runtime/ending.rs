@@ -1,12 +1,13 @@
 //! Maps every way in which a guest can end without an answer to an error kind.
 
+use crate::process_limits::{self, ProcessLimit};
 use crate::text;
 use crate::verdict::{ErrorKind, Failure};
 use std::char::DecodeUtf16Error;
 use std::fmt;
 use std::str::Utf8Error;
 use wasmtime::component::ResourceTableError;
-use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
+use wasmtime::{OutOfMemory, PoolConcurrencyLimitError, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 /// How many frames of a guest's stack are shown.
@@ -49,6 +50,9 @@ pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
 
 /// Returns the failure for an error of a guest.
 pub(super) fn failure(error: &wasmtime::Error) -> Failure {
+    if let Some(shortage) = shortage(error) {
+        return shortage;
+    }
     let (kind, message) = classify(error);
     let failure = Failure::new(kind, text::clean_line(&message, 500));
     match error.downcast_ref::<WasmBacktrace>().and_then(frames) {
@@ -75,8 +79,29 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
+/// Returns the failure for an error of the machine: it has no memory to map. No guest can cause that, because the reservation
+/// for its memory does not depend on the guest.
+pub(super) fn shortage(error: &wasmtime::Error) -> Option<Failure> {
+    let root = error.root_cause();
+    if !root.is::<rustix::io::Errno>() && !root.is::<std::io::Error>() && !root.is::<OutOfMemory>() {
+        return None;
+    }
+    let why = text::clean_line(&format!("the machine has no memory for the verifier: {error:#}"), 500);
+    let advised = match process_limits::of_memory() {
+        Some(low) if low.limit == ProcessLimit::AddressSpace => {
+            format!("raise the limit: {low}; each verifier that runs needs 4.1 GiB of it, mostly unused")
+        }
+        Some(low) => format!("raise the limit: {low}"),
+        None => "free some memory of the machine".to_owned(),
+    };
+    Some(Failure::new(ErrorKind::HostFailed, why).hint(advised))
+}
+
 /// Returns the failure for a valid component that the engine refuses.
 pub(super) fn refusal(error: &wasmtime::Error) -> Failure {
+    if let Some(shortage) = shortage(error) {
+        return shortage;
+    }
     let kind = kind_of(&error.root_cause().to_string(), REFUSALS).unwrap_or(ErrorKind::LoadMalformed);
     Failure::new(kind, text::clean_line(&format!("cannot compile the component: {error:#}"), 500))
 }

@@ -129,8 +129,9 @@ impl Runtime {
         if let Some(bundled) = source.as_bundled() {
             #[expect(unsafe_code, reason = "machine code that this program's own build made")]
             // SAFETY: `bundled/` made these bytes with `Engine::precompile_component`, and they are part of this program.
-            if let Ok(component) = unsafe { Component::deserialize(engine, bundled.code()) } {
-                return Ok((component, Code::Bundled));
+            match unsafe { Component::deserialize(engine, bundled.code()) } {
+                Ok(component) => return Ok((component, Code::Bundled)),
+                Err(error) => ending::shortage(&error).map_or(Ok(()), Err)?,
             }
             // There is none, or this engine counts instructions: compile it as any other component.
         }

@@ -13,7 +13,7 @@ use super::call::Used;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
 use super::capability::{Capabilities, ReadFiles};
-use super::ending::GuestEnded;
+use super::ending::{self, GuestEnded};
 use super::log::CallLog;
 use super::wasi::Wasi;
 use crate::limits::Limits;
@@ -107,6 +107,11 @@ impl ResourceLimiter for Space {
 
     fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         take(&mut self.table_left, current, desired, "table elements")
+    }
+
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        // The guest could take it for its own failure. Other errors are about the type of the memory.
+        ending::shortage(&error).map_or(Ok(()), |shortage| Err(GuestEnded::failure(shortage)))
     }
 }
 

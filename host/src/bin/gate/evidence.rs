@@ -58,5 +58,11 @@ pub(crate) fn short(run: &str) -> &str {
 
 /// Returns the time now, in seconds since 1970.
 pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    now_millis() / 1_000
+}
+
+/// Returns the time now, in milliseconds since 1970.
+pub(crate) fn now_millis() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

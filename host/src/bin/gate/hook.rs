@@ -4,7 +4,7 @@
 //! lets the agent stop after silence or a crash. This process opens no file and no database, so only the child can hang.
 
 use crate::args::Global;
-use crate::{setup, terminal};
+use crate::{caller_limits, setup, terminal};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::environment::Environment;
@@ -47,6 +47,8 @@ fn hosts() -> impl TypedValueParser<Value = AgentHost> {
 }
 
 pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
+    // Hosts let the agent stop after any other exit code.
+    caller_limits::exit_with(2);
     let start = Instant::now();
     let (tell, told) = mpsc::channel();
     let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
@@ -112,6 +114,9 @@ fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decisi
     let reserve = (limit / 4).min(Duration::from_secs(5));
     let left = |reserve: Duration| limit.saturating_sub(start.elapsed()).saturating_sub(reserve);
     let job = |fault, limit| Job { call: call.clone(), folder: PathBuf::from(folder), limit, fault };
+    if let Err(error) = caller_limits::check() {
+        return uncounted(call, &no_answer(&error.to_string()));
+    }
     let why = match ask(&job(None, left(reserve + reserve / 4)), left(reserve)) {
         Ok(decision) => return decision,
         Err(why) => why,

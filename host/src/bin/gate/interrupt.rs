@@ -1,10 +1,11 @@
-//! Handles SIGINT, SIGTERM and SIGHUP: kills what the program started, deletes its temporary files, and prints a message.
+//! Handles SIGINT, SIGTERM and SIGHUP, and SIGXCPU when the processor time is used up: kills what the program started, deletes its temporary files, and prints a message.
 //!
 //! The handler only writes the signal number to a pipe; a thread does the rest. Signals are not blocked, because child
 //! processes would inherit that. After a second signal, the program exits at once, and its children with it.
 #![expect(unsafe_code, reason = "std has no signals")]
 
 use crate::terminal::say;
+use gatehost::error::Exit;
 use gatehost::shutdown;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use parking_lot::Mutex;
@@ -15,7 +16,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{io, mem, ptr, thread};
 
-const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXCPU];
 /// How long to wait for commands. Killing one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a report that is being written may take.
@@ -27,6 +28,19 @@ static PANEL: Mutex<Option<MultiProgress>> = Mutex::new(None);
 /// The pipe of the handler, and the process that owns it: a forked child has it too until `exec`.
 static WRITE: AtomicI32 = AtomicI32::new(-1);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// Makes writing beyond the limit of file sizes an error instead of a signal that kills. A signal that is ignored would be
+/// ignored by child processes too; one with a handler gets its default action there.
+pub(crate) fn survive_file_limit() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: the action is ours, and the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGXFSZ, &raw const action, ptr::null_mut());
+    }
+}
 
 /// Handles signals from now on. If that fails, they keep their default action.
 pub(crate) fn watch() {
@@ -97,7 +111,12 @@ fn close(signal: libc::c_int) {
         let _ = panel.clear();
         panel.set_draw_target(ProgressDrawTarget::hidden());
     }
-    say("interrupted");
+    if signal == libc::SIGXCPU {
+        say("error: the processor time is used up");
+        crate::caller_limits::mention();
+    } else {
+        say("interrupted");
+    }
     exit(signal)
 }
 
@@ -146,8 +165,15 @@ fn end_children() {
 #[cfg(not(target_os = "linux"))]
 fn end_children() {}
 
-/// Exits with the code that shells use for a signal. Nothing else runs, and nothing is flushed.
+/// Exits with the code that shells use for a signal, or as after an error if the processor time is used up.
 fn exit(signal: libc::c_int) -> ! {
+    let code = if signal == libc::SIGXCPU { libc::c_int::from(Exit::NoVerdict.code()) } else { 128 + signal };
     // SAFETY: it does not return.
-    unsafe { libc::_exit(128 + signal) }
+    unsafe { libc::_exit(code) }
+}
+
+/// Exits with this code. Nothing else runs, and nothing is flushed.
+pub(crate) fn exit_at_once(code: u8) -> ! {
+    // SAFETY: it does not return.
+    unsafe { libc::_exit(libc::c_int::from(code)) }
 }

@@ -8,13 +8,14 @@ use gatehost::environment::Environment;
 use gatehost::ledger::body::{
     Bounce, Committed, CutOff, Escalation, Note, Override, Pruned, Resume, StepEnd, StepStart,
 };
-use gatehost::ledger::{Entry, EntryKind, Filter, Head, Ledger, LedgerError, Project};
+use gatehost::ledger::{Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, clock};
+use gatehost::overrides;
 use gatehost::session;
 use gatehost::text::clean_line;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -40,6 +41,9 @@ pub(crate) struct LogArgs {
     /// Drop entries older than this, such as `30d`; a new entry notes what was dropped. Less than `1d` needs a terminal
     #[arg(long, value_name = "AGE", value_parser = age)]
     prune: Option<Duration>,
+    /// Record at a terminal that the clock of this machine is right. Needed after it was wrong, or after a long time without entries
+    #[arg(long, conflicts_with_all = ["head", "verify", "prune", "follow"])]
+    confirm_clock: bool,
     /// Keep printing new entries
     #[arg(long, short)]
     follow: bool,
@@ -99,6 +103,9 @@ pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
     }
     if command.verify {
         return verify(&mut out, &ledger, command);
+    }
+    if command.confirm_clock {
+        return confirm_clock(&mut out, &ledger, &project);
     }
     if let Some(age) = command.prune {
         return prune(&mut out, &ledger, &project, age);
@@ -234,45 +241,77 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &LogArgs) -> Resul
     Ok(if damages.is_empty() { Exit::Pass } else { Exit::Fail })
 }
 
+/// Records that a person has looked at the clock of this machine, and that it is right.
+fn confirm_clock(out: &mut impl Write, ledger: &dyn Ledger, project: &Project) -> Result<Exit, Error> {
+    if !person::is_here() {
+        person::note_refusal(ledger, project, "log --confirm-clock", "there is no terminal")?;
+        return Err(Error::usage("the clock is confirmed by a person at a terminal"));
+    }
+    let newest = ledger.entries(&Filter { last: Some(1), ..Filter::default() })?.pop();
+    let newest = newest.map_or_else(|| "nothing".to_owned(), |entry| entry.at);
+    let now = gatehost::text::timestamp(SystemTime::now());
+    let question = format!("The clock of this machine shows {now}, and the newest entry {newest}. Times in UTC.");
+    if !person::confirms(&question, "right")? {
+        return Err(Error::usage("not confirmed; nothing was recorded"));
+    }
+    let text = format!("{} confirmed that the clock is right", person::name());
+    let labels = Labels { status: clock::CONFIRMED.to_owned(), ..Labels::default() };
+    let note = NewEntry::new(EntryKind::Note, labels, &Note { text, ..Note::default() })?;
+    writeln!(out, "entry {}: the clock is right", ledger.append_one(project, note)?.seq)?;
+    Ok(Exit::Pass)
+}
+
 fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Duration) -> Result<Exit, Error> {
-    if age < YOUNGEST && !person::is_here() {
+    let is_person = person::is_here();
+    if age < YOUNGEST && !is_person {
         person::note_refusal(ledger, project, "log --prune", "there is no terminal")?;
         return Err(Error::usage("entries of the last day are dropped only by a person at a terminal")
             .hint("recent entries count attempts; use `--prune 1d` or more".to_owned()));
     }
-    let oldest = std::time::SystemTime::now().checked_sub(age).unwrap_or(std::time::UNIX_EPOCH);
-    let oldest = gatehost::text::timestamp(oldest);
-    // Open escalations and valid overrides stay, also those of other projects, because all projects share the chain.
+    let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+    let now = evidence::now_millis();
     let entries = ledger.entries(&Filter::default())?;
+    let up_to = droppable(&entries, &clock::ages(&entries, is_person.then_some(now)), age)?;
+    let by_clock: Vec<u64> = entries.iter().map(|entry| now.saturating_sub(clock::millis(entry))).collect();
+    let unseen = droppable(&entries, &by_clock, age)?;
+    let first = entries.first().map_or(0, |entry| entry.seq);
+    if up_to < first || up_to == 0 {
+        writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
+    } else {
+        let entry = ledger.prune(project, up_to)?;
+        if let Some(state) = ledger.folder() {
+            let left = ledger.entries(&Filter::default())?;
+            let runs: BTreeSet<&str> = left.iter().map(|entry| entry.labels.run.as_str()).collect();
+            session::forget(&state, |run| runs.contains(run));
+        }
+        writeln!(out, "dropped entries {first} to {up_to}; entry {} records this", entry.seq)?;
+    }
+    if unseen > up_to {
+        let why = "but the clock jumped, or nothing was recorded for long";
+        writeln!(out, "by the clock, the entries up to {unseen} are older, {why}")?;
+        writeln!(out, "if the clock is right, run `gate log --confirm-clock` at a terminal, and drop them again")?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// Returns the number of the last entry that can be dropped, 0 if there is none. Open escalations and valid overrides stay, also
+/// those of other projects, because all projects share the chain; so does the last entry.
+fn droppable(entries: &[Entry], ages: &[u64], age: u64) -> Result<u64, LedgerError> {
     let mut answered = BTreeSet::new();
     for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
         answered.insert(entry.read::<Resume>()?.escalation);
     }
     let mut up_to = 0;
-    for entry in &entries {
+    for (entry, old) in entries.iter().zip(ages).rev().skip(1).rev() {
         let holds = match entry.kind {
-            EntryKind::Override => entry.read::<Override>()?.expires > evidence::now(),
+            EntryKind::Override => *old < overrides::lasts(entry, &entry.read()?),
             EntryKind::Escalation => !answered.contains(&entry.seq),
             _ => false,
         };
-        if entry.at >= oldest || holds {
+        if *old < age || holds {
             break;
         }
         up_to = entry.seq;
     }
-    let head = ledger.head()?.seq;
-    let up_to = up_to.min(head.saturating_sub(1));
-    let first = entries.first().map_or(0, |entry| entry.seq);
-    if up_to < first || up_to == 0 {
-        writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
-        return Ok(Exit::Pass);
-    }
-    let entry = ledger.prune(project, up_to)?;
-    if let Some(state) = ledger.folder() {
-        let left = ledger.entries(&Filter::default())?;
-        let runs: BTreeSet<&str> = left.iter().map(|entry| entry.labels.run.as_str()).collect();
-        session::forget(&state, |run| runs.contains(run));
-    }
-    writeln!(out, "dropped entries {first} to {up_to}; entry {} records this", entry.seq)?;
-    Ok(Exit::Pass)
+    Ok(up_to)
 }

@@ -5,6 +5,7 @@ mod attest;
 mod bench;
 mod build;
 mod bundle;
+mod caller_limits;
 mod check_plan;
 mod compile;
 mod error;
@@ -54,6 +55,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    caller_limits::run(program)
+}
+
+fn program() -> ExitCode {
     interrupt::watch();
     let arguments = match arguments() {
         Ok(arguments) => arguments,
@@ -83,6 +88,12 @@ fn main() -> ExitCode {
         for name in gatehost::environment::Environment::of_process().ignored() {
             terminal::say(format_args!("warning: `{name}` is ignored: expected an absolute path"));
         }
+    }
+    // A hook answers whatever happens, in the format of its host.
+    if !matches!(arguments.command, Command::Hook(_))
+        && let Err(error) = caller_limits::check()
+    {
+        return ExitCode::from(print_error(global, &error).code());
     }
     let exit = match &arguments.command {
         Command::Loop(command) => {
@@ -136,6 +147,9 @@ fn main() -> ExitCode {
 /// Prints an error.
 fn print_error(global: &args::Global, error: &Error) -> Exit {
     error.print(terminal::color(global.color, &std::io::stderr()));
+    if error.exit() == Exit::NoVerdict && error.problems().next().is_some() {
+        caller_limits::mention();
+    }
     document(error);
     error.exit()
 }

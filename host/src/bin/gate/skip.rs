@@ -7,8 +7,8 @@ use crate::{Exit, evidence, log, person, setup, terminal};
 use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::environment::Environment;
-use gatehost::ledger::body::Override;
-use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};
+use gatehost::ledger::body::{Override, Uptime};
+use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry, clock};
 use gatehost::overrides::{self, Condition, OverrideRefused};
 use gatehost::search_path;
 use gatehost::session::Request;
@@ -130,7 +130,15 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     };
     let proposed = overrides::propose(what.kind, &record, what.condition, &common.reason, holds, now, &policy);
     let mut granted = proposed.map_err(&refused)?;
-    granted.expires = common.until.unwrap_or(granted.expires);
+    if let Some(until) = common.until {
+        // A signature names a moment, so a time that the ledger has seen counts too: the same request could be sent again.
+        let latest = now.max(clock::latest(&ledger.entries(&Filter::default())?) / 1_000);
+        if until <= latest {
+            return Err(refused(OverrideRefused::Expired { latest, until })
+                .hint("if an entry is from a wrong clock, run `gate log --confirm-clock` at a terminal".to_owned()));
+        }
+        granted.expires = until;
+    }
     let mut out = terminal::stdout();
     if common.request {
         write!(out, "{}", granted.request())?;
@@ -158,11 +166,12 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     // The same signed request, sent again, is the same override.
     let before = Filter { run: Some(granted.run.clone()), ..Filter::of(&project).kinds(&[EntryKind::Override]) };
     for before in ledger.entries(&before)? {
-        if before.read::<Override>()? == granted {
+        if (Override { uptime: None, ..before.read::<Override>()? }) == granted {
             writeln!(out, "{}: run {} (entry {}, already recorded)", granted.word(), granted.run, before.seq)?;
             return Ok(Exit::Pass);
         }
     }
+    granted.uptime = Uptime::now();
     let labels = Labels { status: granted.word().to_owned(), ..entry.labels.clone() };
     let appended = ledger.append_one(&project, NewEntry::new(EntryKind::Override, labels, &granted)?)?;
     writeln!(out, "{}: run {} (entry {})", granted.word(), granted.run, appended.seq)?;

@@ -8,7 +8,8 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use gatehost::changes::{self, Selection};
 use gatehost::environment::Environment;
-use gatehost::ledger::{Filter, Head, Ledger, Survey};
+use gatehost::ledger::{Head, Ledger, Survey};
+use gatehost::overrides;
 use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
@@ -92,12 +93,7 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
         base: base.clone(),
         plan: planned.plan.digest(),
         accept_overrides: planned.overrides.accept,
-        now: evidence::now(),
-        latest: ledger
-            .entries(&Filter { last: Some(1), ..Filter::default() })?
-            .pop()
-            .map(|entry| entry.at)
-            .unwrap_or_default(),
+        expired: overrides::expired(&ledger, &entries, evidence::now_millis())?,
     };
     let answer = proof::answer(&entries, &question)?;
     if let (Verification::Passed(entry), Some(commit)) = (&answer, commit) {

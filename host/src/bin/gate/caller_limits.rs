@@ -1,0 +1,186 @@
+//! The limits of the caller (`ulimit`) end the program with a named error, never with a signal, a panic or an abort.
+//!
+//! What a run needs is tried at the start, but only if a limit is low. What fails later ends the program here too: the allocator
+//! and the panic of a thread that cannot be started say so, and exit. Commands end with the program.
+#![expect(unsafe_code, reason = "an allocator is unsafe")]
+
+use crate::error::Error;
+use crate::interrupt;
+use gatehost::error::Exit;
+use gatehost::process_limits::{self, LowLimit, ProcessLimit};
+use parking_lot::RwLock;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::{panic, thread};
+
+/// The stack of the program.
+const STACK: usize = 8 << 20;
+/// The memory that must be free at the start.
+const MEMORY: usize = 64 << 20;
+/// The files that can be open at the same time.
+const OPEN_FILES: u64 = 64;
+/// The threads that a run starts besides those for each core.
+const THREADS: usize = 16;
+/// The processor time in seconds. The system kills at once with a limit of 1 s, without a signal before.
+const PROCESSOR_TIME: u64 = 2;
+
+/// The exit code when nothing works any more.
+static EXIT: AtomicU8 = AtomicU8::new(Exit::NoVerdict as u8);
+
+/// Makes the program exit with this code when nothing works any more.
+pub(crate) fn exit_with(code: u8) {
+    EXIT.store(code, Ordering::Relaxed);
+}
+
+/// Runs the program with a stack of the usual size, whatever the limit is. If memory is limited, the stack could not grow.
+pub(crate) fn run(program: fn() -> ExitCode) -> ExitCode {
+    interrupt::survive_file_limit();
+    let ordinary = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| match panic.payload_as_str().and_then(shortage) {
+        Some(shortage) => die(shortage),
+        None => ordinary(panic),
+    }));
+    if ProcessLimit::Stack.low().or_else(process_limits::of_memory).is_none() {
+        return program();
+    }
+    match thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(program) {
+        // A panic has printed its message.
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+        Err(_) => die("`gate` cannot start a thread"),
+    }
+}
+
+/// Returns what is missing if a panic is about a thread that std, tokio or rayon could not start, or about memory for its stack:
+/// they have no other way to say so.
+fn shortage(message: &str) -> Option<&'static str> {
+    let refused =
+        |code: i32| [format!("code: {code},"), format!("os error {code})")].iter().any(|code| message.contains(code));
+    if refused(libc::ENOMEM) {
+        Some("`gate` is out of memory")
+    } else if message.contains("thread") && refused(libc::EAGAIN) {
+        Some("`gate` cannot start a thread")
+    } else {
+        None
+    }
+}
+
+/// Tries what a run needs, if a limit is low.
+pub(crate) fn check() -> Result<(), Error> {
+    if let Some(low) = ProcessLimit::OpenFiles.low().filter(|low| low.value < OPEN_FILES) {
+        return Err(too_low(low, format_args!("`gate` needs {OPEN_FILES}")));
+    }
+    if let Some(low) = ProcessLimit::ProcessorTime.low() {
+        let limits = getrlimit(Resource::Cpu);
+        if limits.maximum.is_some_and(|seconds| seconds < PROCESSOR_TIME) {
+            return Err(too_low(low, format_args!("`gate` needs {PROCESSOR_TIME} s")));
+        }
+        // With equal limits, the system kills without a signal before.
+        if limits.current == limits.maximum {
+            let earlier = rustix::process::Rlimit { current: limits.current.map(|seconds| seconds - 1), ..limits };
+            let _ = setrlimit(Resource::Cpu, earlier);
+        }
+    }
+    let memory = process_limits::of_memory();
+    if let Some(low) = memory.filter(|_| !is_free(MEMORY)) {
+        return Err(too_low(low, format_args!("`gate` needs {} KiB more", MEMORY >> 10)));
+    }
+    if let Some(low) = ProcessLimit::Processes.low().or(memory) {
+        try_threads().map_err(|error| too_low(low, "`gate` cannot start its threads").because(error))?;
+    }
+    Ok(())
+}
+
+fn too_low(low: LowLimit, needs: impl std::fmt::Display) -> Error {
+    Error::host(format_args!("{needs}, but {low}")).hint("raise the limit, or run `gate` without it".to_owned())
+}
+
+/// Returns whether so much memory could be allocated.
+fn is_free(bytes: usize) -> bool {
+    let Ok(layout) = Layout::from_size_align(bytes, 1) else { return false };
+    // SAFETY: the size is not zero, and what was allocated is freed with the same layout.
+    unsafe {
+        let start = std::hint::black_box(System.alloc(layout));
+        if !start.is_null() {
+            System.dealloc(start, layout);
+        }
+        !start.is_null()
+    }
+}
+
+/// Starts as many threads as a run has at the same time, and ends them.
+fn try_threads() -> io::Result<()> {
+    let count = THREADS + 2 * thread::available_parallelism().map_or(1, usize::from);
+    let hold = Arc::new(RwLock::new(()));
+    let held = hold.write();
+    let start = |_| {
+        let hold = Arc::clone(&hold);
+        thread::Builder::new().spawn(move || drop(hold.read()))
+    };
+    let mut threads = Vec::new();
+    let started = (0..count).map(start).try_for_each(|thread| thread.map(|thread| threads.push(thread)));
+    drop(held);
+    for thread in threads {
+        let _ = thread.join();
+    }
+    started
+}
+
+/// Prints the limits that are low, after an error of the machine.
+pub(crate) fn mention() {
+    for low in process_limits::low() {
+        crate::terminal::say(format_args!("note: {low}"));
+    }
+}
+
+/// Ends the program. Nothing is allocated, and no lock is taken.
+fn die(what: &str) -> ! {
+    let mut text = [0; 1024];
+    let mut left = &mut text[..];
+    let _ = writeln!(left, "error: {what}");
+    for low in process_limits::low() {
+        let _ = writeln!(left, "note: {low}");
+    }
+    let unused = left.len();
+    let _ = rustix::io::write(io::stderr(), &text[..text.len() - unused]);
+    interrupt::exit_at_once(EXIT.load(Ordering::Relaxed))
+}
+
+/// The allocator of the system. Where it has no memory, std would abort.
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+fn allocated(start: *mut u8) -> *mut u8 {
+    if start.is_null() {
+        die("`gate` is out of memory");
+    }
+    start
+}
+
+// SAFETY: every call is passed to the allocator of the system as it is.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as for the caller.
+        allocated(unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: as for the caller.
+        unsafe { System.dealloc(start, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as for the caller.
+        allocated(unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as for the caller.
+        allocated(unsafe { System.realloc(start, layout, size) })
+    }
+}

@@ -1,0 +1,153 @@
+//! The limits of the caller (`ulimit`): an error names them, or the result is right. No signal, no panic, no abort, and no error of
+//! a verifier.
+
+use crate::guests;
+use crate::support::isolate;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A repository with a bad file, and what a host sends at the end of a turn.
+struct Limited {
+    _temporary: tempfile::TempDir,
+    home: PathBuf,
+    /// Runs everything as an ordinary user, because limits of processes do not apply to root.
+    ordinary: bool,
+}
+
+const GATE: &str = "[gate.default]\nall = [\"json\", \"tests\"]\n[check.json]\nverifier = \"json-syntax\"\n\
+                    [check.tests]\nverifier = \"command\"\ngrants = [\"command:tests\"]\n\
+                    [command.tests]\nrun = [\"test\", \"-f\", \"a.json\"]\n[retry]\ninfra = 0\n";
+
+impl Limited {
+    fn new(ordinary: bool) -> Self {
+        let temporary = crate::support::tempdir().expect("a folder");
+        let home = temporary.path().canonicalize().expect("a folder");
+        let limited = Self { _temporary: temporary, home, ordinary: false };
+        let work = limited.work();
+        fs::create_dir(&work).expect("made");
+        fs::write(work.join("gate.toml"), GATE).expect("written");
+        fs::write(work.join("a.json"), "{}\n").expect("written");
+        let script = "git init -q -b main . && git add . && git commit -qm first && echo '{' > a.json";
+        assert!(limited.shell(script, "").status.success());
+        if ordinary {
+            fs::set_permissions(&limited.home, fs::Permissions::from_mode(0o755)).expect("opened");
+            assert!(limited.shell("chown -R 65534:65534 ..", "").status.success());
+        }
+        Self { ordinary, ..limited }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.home.join("work")
+    }
+
+    fn shell(&self, script: &str, input: &str) -> Output {
+        let mut command = match self.ordinary {
+            true => Command::new("setpriv"),
+            false => Command::new("bash"),
+        };
+        if self.ordinary {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash"]);
+        }
+        command.args(["-c", script, env!("CARGO_BIN_EXE_gate")]);
+        isolate(&mut command, &self.work(), &self.home).env("GATE_STATE_DIR", self.home.join("state"));
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        // A program that could not start reads nothing.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        child.wait_with_output().expect("it ends")
+    }
+
+    /// Runs every command with this limit.
+    fn every_command(&self, flag: &str, value: u64) {
+        for command in [
+            "run",
+            "run --all-files --format json",
+            "plan",
+            "verify",
+            "log",
+            "doctor",
+            "inspect json-syntax",
+            "mcp",
+            "loop -- true",
+        ] {
+            let output = self.shell(&format!("ulimit {flag} {value} && exec $0 {command}"), "");
+            let said = said(&output);
+            let what = format!("ulimit {flag} {value}: gate {command}: {:?}\n{said}", output.status);
+            assert!(matches!(output.status.code(), Some(0..=3)), "{what}");
+            assert!(!said.contains("trap.") && !said.contains("panicked"), "{what}");
+            // A bad file never passes.
+            assert!(!command.starts_with("run") || output.status.code() != Some(0), "{what}");
+            let names = said.contains(&format!("`ulimit {flag}`")) || said.contains("hint: run `gate run` first");
+            assert!(!matches!(output.status.code(), Some(2 | 3)) || names || said.contains("policy"), "{what}");
+        }
+        let message = serde_json::json!({
+            "session_id": format!("{flag} {value}"), "transcript_path": "/nonexistent", "cwd": self.work(), "permission_mode": "default",
+            "hook_event_name": "Stop", "stop_hook_active": false,
+        });
+        let output = self.shell(&format!("ulimit {flag} {value} && exec $0 hook --host claude"), &message.to_string());
+        let blocks = output.status.code() == Some(2) || said(&output).contains(r#""decision":"block""#);
+        assert!(blocks, "ulimit {flag} {value}: gate hook: {:?}\n{}", output.status, said(&output));
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+#[test]
+fn limits_of_memory_are_named() {
+    let limited = Limited::new(false);
+    for (flag, value) in [("-v", 260_000), ("-v", 2_000_000), ("-v", 6_000_000), ("-d", 20_000), ("-s", 64)] {
+        limited.every_command(flag, value);
+    }
+}
+
+#[test]
+fn limits_of_files_and_processor_time_are_named() {
+    let limited = Limited::new(false);
+    for (flag, value) in [("-f", 0), ("-f", 16), ("-f", 64), ("-n", 12), ("-n", 64), ("-t", 1)] {
+        limited.every_command(flag, value);
+    }
+}
+
+#[test]
+fn limits_of_processes_are_named() {
+    let readable = |path: &Path| path.metadata().is_ok_and(|about| about.permissions().mode() & 0o005 == 0o005);
+    let ordinary = rustix::process::geteuid().is_root();
+    // Root has no limit of processes.
+    if ordinary && !Path::new(env!("CARGO_BIN_EXE_gate")).ancestors().all(readable) {
+        return;
+    }
+    let limited = Limited::new(ordinary);
+    for value in [1, 2, 10] {
+        limited.every_command("-u", value);
+    }
+}
+
+#[test]
+fn processor_time_that_is_used_up_is_named() {
+    let limited = Limited::new(false);
+    fs::write(limited.work().join("spin.wasm"), guests::component("spin-in-check")).expect("written");
+    let gate = "[gate.default]\nall = [\"spin\"]\n[check.spin]\nverifier = \"./spin.wasm\"\nfiles = [\"*.json\"]\n";
+    fs::write(limited.work().join("spin.toml"), gate).expect("written");
+    let output = limited.shell("ulimit -t 2 && exec $0 run -c spin.toml --files a.json", "");
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    for part in ["error: the processor time is used up\n", "note: processor time is limited to "] {
+        assert!(said(&output).contains(part), "{part} {}", said(&output));
+    }
+}
+
+#[test]
+fn a_child_process_has_the_default_action_for_the_file_limit() {
+    let limited = Limited::new(false);
+    // Signal 25 is the lowest bit of the seventh digit from the right.
+    let script =
+        "ulimit -f 100000 && exec $0 loop --max-bounces 1 -- sh -c 'grep SigIgn /proc/self/status > ../ignored'";
+    let output = limited.shell(script, "");
+    let ignored = fs::read_to_string(limited.home.join("ignored")).unwrap_or_else(|_| panic!("{}", said(&output)));
+    let digit = ignored.trim().chars().rev().nth(6).and_then(|digit| digit.to_digit(16));
+    assert_eq!(digit.map(|digit| digit & 1), Some(0), "{ignored}");
+}

@@ -1,0 +1,142 @@
+//! A clock that is wrong: nothing that has expired becomes valid again, and nothing is forgotten.
+
+use super::Stage;
+use super::commands::{at_terminal, at_terminal_with_clock, in_git, now, record, said, submit};
+use gatehost::ledger::history::TaskHistory;
+use gatehost::ledger::{Filter, Ledger, clock};
+use serde_json::json;
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+
+fn attempts(stage: &Stage) -> u32 {
+    TaskHistory::read(&stage.ledger(), &stage.project(), "t1").expect("a history").attempts()
+}
+
+#[test]
+fn a_clock_ahead_drops_no_attempts() {
+    let stage = Stage::new();
+    for _ in 0..2 {
+        submit(&stage, json!({ "id": "t1" }), false);
+    }
+    for _ in 0..3 {
+        let output = stage.run_with_clock(&["log", "--prune", "30d"], 40 * DAY);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(said(&output).contains("nothing to drop"), "{}", said(&output));
+        assert!(said(&output).contains("run `gate log --confirm-clock` at a terminal"), "{}", said(&output));
+        let output = stage.run_with_clock(&["log", "--prune", "1d"], 2 * DAY);
+        assert!(said(&output).contains("nothing to drop"), "{}", said(&output));
+        assert_eq!(attempts(&stage), 2);
+        // Entries of that time do not make the others old.
+        stage.run_with_clock(&["run"], 40 * DAY);
+    }
+    assert_eq!(record(&submit(&stage, json!({ "id": "t1" }), false))["attempt"], 3);
+    // Nor does a person at a terminal drop them by mistake.
+    let output = at_terminal_with_clock(&stage, "log --prune 30d", "", 40 * DAY);
+    assert!(said(&output).contains("nothing to drop"), "{}", said(&output));
+    assert_eq!(attempts(&stage), 3);
+}
+
+#[test]
+fn entries_are_dropped_when_the_chain_has_seen_their_age_or_a_person_confirms_the_clock() {
+    let daily = Stage::new();
+    for day in 0..40 {
+        let output = daily.run_with_clock(&["run"], (day - 40) * DAY);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    }
+    let output = daily.run(&["log", "--prune", "30d"]);
+    assert!(said(&output).contains("dropped entries 1 to "), "{}", said(&output));
+    assert_eq!(daily.run(&["log", "--verify"]).status.code(), Some(0));
+
+    let idle = Stage::new();
+    idle.run_with_clock(&["run"], -60 * DAY);
+    idle.run(&["run"]);
+    assert!(said(&idle.run(&["log", "--prune", "30d"])).contains("nothing to drop"));
+    let refused = idle.run(&["log", "--confirm-clock"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("by a person at a terminal"), "{}", said(&refused));
+    assert_eq!(at_terminal(&idle, "log --confirm-clock", "no").status.code(), Some(2));
+    assert!(said(&idle.run(&["log", "--prune", "30d"])).contains("nothing to drop"));
+    let confirmed = at_terminal(&idle, "log --confirm-clock", "right");
+    assert!(said(&confirmed).contains("the clock is right"), "{}", said(&confirmed));
+    let output = idle.run(&["log", "--prune", "30d"]);
+    assert!(said(&output).contains("dropped entries 1 to 2;"), "{}", said(&output));
+    assert_eq!(idle.run(&["log", "--verify"]).status.code(), Some(0));
+}
+
+/// A repository whose work did not pass, and whose policy accepts overrides.
+fn not_passed() -> Stage {
+    let stage = Stage::new();
+    let gate =
+        "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n[overrides]\naccept = true\n";
+    std::fs::write(stage.work().join("gate.toml"), gate).expect("written");
+    in_git(&stage);
+    submit(&stage, json!({ "id": "t1" }), false);
+    stage
+}
+
+/// Let the work through for a time, at a clock that is off by so many seconds.
+fn skip(stage: &Stage, lasts: &str, off: i64) {
+    let arguments = format!("skip --task t1 --condition user-risk --reason 'the service is down today' {lasts}");
+    let output = at_terminal_with_clock(stage, &arguments, "skip", off);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+/// Whether the work is verified, at each of these clocks, one after the other.
+fn verified(stage: &Stage, clocks: &[(i64, bool)]) {
+    for (off, verified) in clocks {
+        let output = stage.run_with_clock(&["verify"], *off);
+        let expected = if *verified { 0 } else { 1 };
+        assert_eq!(output.status.code(), Some(expected), "off by {off} s: {}", said(&output));
+        assert!(*verified || said(&output).contains(" has expired"), "{}", said(&output));
+    }
+    assert_eq!(stage.ledger().verify(None).expect("looked at"), []);
+}
+
+#[test]
+fn an_override_that_was_refused_stays_expired_when_the_clock_is_set_back() {
+    let stage = not_passed();
+    skip(&stage, "--for 1h", 0);
+    verified(&stage, &[(0, true), (-DAY, true), (2 * HOUR, false), (0, false), (-DAY, false), (HOUR / 2, false)]);
+    let noted = Filter { status: Some(clock::EXPIRED.to_owned()), ..Filter::default() };
+    assert_eq!(stage.ledger().entries(&noted).expect("entries").len(), 1, "it is noted once");
+    // A later override has its own time.
+    skip(&stage, "--for 2h", 0);
+    verified(&stage, &[(0, true), (3 * HOUR, false), (0, false)]);
+}
+
+#[test]
+fn an_override_does_not_last_longer_because_the_clock_was_set_back_when_something_is_recorded_since() {
+    let stage = not_passed();
+    skip(&stage, "--for 1h", 0);
+    stage.run_with_clock(&["run", "--files", "gate.toml"], 2 * HOUR);
+    stage.run_with_clock(&["run", "--files", "gate.toml"], -DAY);
+    verified(&stage, &[(0, false), (-DAY, false)]);
+}
+
+#[test]
+fn an_override_from_a_clock_ahead_lasts_no_longer() {
+    let stage = not_passed();
+    skip(&stage, "--for 1h", 40 * DAY);
+    verified(&stage, &[(0, true), (HOUR / 2, true), (2 * HOUR, false), (0, false)]);
+}
+
+#[test]
+fn an_entry_from_a_clock_ahead_does_not_end_later_overrides() {
+    let stage = not_passed();
+    stage.run_with_clock(&["run", "--files", "gate.toml"], 40 * DAY);
+    skip(&stage, "--for 1h", 0);
+    verified(&stage, &[(0, true)]);
+    // A moment is compared with what the ledger has seen, because a signed request could be sent again.
+    let until = now() + 3_600;
+    let arguments =
+        format!("skip --task t1 --condition user-risk --reason 'the service is down again' --until {until}");
+    let refused = at_terminal(&stage, &arguments, "skip");
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("the override expired: the clock or a ledger entry shows "), "{}", said(&refused));
+    assert!(said(&refused).contains("`gate log --confirm-clock`"), "{}", said(&refused));
+    assert_eq!(at_terminal(&stage, "log --confirm-clock", "right").status.code(), Some(0));
+    let granted = at_terminal(&stage, &arguments, "skip");
+    assert_eq!(granted.status.code(), Some(0), "{}", said(&granted));
+    verified(&stage, &[(0, true), (2 * HOUR, false), (0, false)]);
+}
