@@ -76,6 +76,8 @@ pub struct SqliteLedger {
     files: OpenFiles,
     /// Whether the write-ahead log is new, and no commit has waited for its name yet.
     is_new: AtomicBool,
+    /// How far the log went after the last commit of this process.
+    known: Mutex<Option<LogEnd>>,
     /// `None` after an error while writing.
     connection: Mutex<Option<Connection>>,
 }
@@ -88,7 +90,7 @@ impl SqliteLedger {
         let connection = connect(&folder.join(FILE)).map_err(|error| unusable(named, &error))?;
         let files = OpenFiles::of(named).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
         let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
-        Ok(Self { folder, named: named.to_owned(), files, is_new, connection })
+        Ok(Self { folder, named: named.to_owned(), files, is_new, known: Mutex::default(), connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
@@ -127,7 +129,7 @@ impl SqliteLedger {
         let synchronous = if by_sqlite { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
         connection.execute_batch(synchronous).map_err(unwritable)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
-        let before = log_end(&self.log())?;
+        let before = self.log_end(*self.known.lock())?;
         let done = work(&transaction, before.as_ref())?;
         transaction.commit().map_err(unwritable)?;
         if by_sqlite {
@@ -144,18 +146,24 @@ impl SqliteLedger {
 
     /// Refuses a log that does not contain the commit that this process has just made.
     fn is_logged(&self, connection: &mut Connection, before: Option<&LogEnd>) -> Result<(), LedgerError> {
-        let follows = |end: Option<LogEnd>| end.is_some_and(|end| end.follows(before));
-        if follows(log_end(&self.log())?) {
-            return Ok(());
+        let follows = |end: &Option<LogEnd>| end.is_some_and(|end| end.follows(before));
+        let mut end = self.log_end(before.copied())?;
+        if !follows(&end) {
+            // With the lock, because another process could be starting the log from its beginning.
+            let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
+            end = self.log_end(before.copied())?;
+            drop(locked);
         }
-        // With the lock, because another process could be starting the log from its beginning.
-        let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
-        let end = log_end(&self.log())?;
-        drop(locked);
-        if follows(end) {
+        if follows(&end) {
+            *self.known.lock() = end;
             return Ok(());
         }
         Err(LedgerError::Unwritable(format!("`{FILE}-wal` was emptied or overwritten during the run")))
+    }
+
+    /// Returns how far the write-ahead log goes.
+    fn log_end(&self, known: Option<LogEnd>) -> Result<Option<LogEnd>, LedgerError> {
+        log::end(&self.log(), known).map_err(|error| LedgerError::Unreadable(error.to_string()))
     }
 
     /// Opens the write-ahead log. SQLite's locks are on other files, so it can be opened and closed here.
@@ -298,11 +306,6 @@ impl Ledger for SqliteLedger {
         folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash });
         Ok(pruned)
     }
-}
-
-/// Returns how far the write-ahead log goes.
-fn log_end(log: &Path) -> Result<Option<LogEnd>, LedgerError> {
-    log::end(log).map_err(|error| LedgerError::Unreadable(error.to_string()))
 }
 
 /// Returns the entry that follows this head, and the digest of its body.

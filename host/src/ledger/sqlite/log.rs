@@ -9,7 +9,6 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -18,13 +17,20 @@ const FRAME: usize = 24;
 /// The log begins with this number; the last bit says in which order checksums read their words.
 const MAGIC: u32 = 0x377f_0682;
 
+type Sums = (u32, u32);
+type Frame = [u8; FRAME];
+
 /// The part of the log that the next process reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogEnd {
     /// Chosen anew when the log starts from its beginning.
     salts: [u8; 8],
-    /// Where the last commit ends.
-    end: usize,
+    /// The number of pages up to the last commit.
+    committed: usize,
+    /// The running checksums up to there.
+    sums: Sums,
+    /// The last of these pages, and the checksums before it.
+    last: Option<(Sums, Frame)>,
     /// The number of pages after the last commit, which belong to a write that was not committed.
     pub(super) uncommitted: u64,
 }
@@ -33,13 +39,13 @@ impl LogEnd {
     /// Returns whether there is a commit that was not there before. In a log that started from its beginning since, an earlier commit
     /// is in the database.
     pub(super) fn follows(&self, before: Option<&Self>) -> bool {
-        self.end > before.filter(|before| before.salts == self.salts).map_or(HEADER, |before| before.end)
+        self.committed > before.filter(|before| before.salts == self.salts).map_or(0, |before| before.committed)
     }
 }
 
-/// Returns how far a log goes; `None` if it is empty or not a log. Call it while holding the write lock, or right after a commit:
-/// otherwise a write may still be running.
-pub(super) fn end(log: &Path) -> io::Result<Option<LogEnd>> {
+/// Returns how far a log goes; `None` if it is empty or not a log. What was `known` to be there is not read again, if its end still
+/// is. Call it while holding the write lock, or right after a commit: otherwise a write may still be running.
+pub(super) fn end(log: &Path, known: Option<LogEnd>) -> io::Result<Option<LogEnd>> {
     let file = match File::open(log) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -49,34 +55,43 @@ pub(super) fn end(log: &Path) -> io::Result<Option<LogEnd>> {
     if !read(&file, &mut header, 0)? || number(&header, 0) & !1 != MAGIC {
         return Ok(None);
     }
-    let is_big_endian = number(&header, 0) & 1 == 1;
-    let page = number(&header, 8) as usize;
+    let log = Log { file, page: number(&header, 8) as usize, is_big_endian: number(&header, 0) & 1 == 1 };
     let mut salts = [0; 8];
     salts.copy_from_slice(&header[16..24]);
     let sums = (number(&header, 24), number(&header, 28));
-    if checksum((0, 0), &header[..24], is_big_endian) != sums {
+    if checksum((0, 0), &header[..24], log.is_big_endian) != sums {
         return Ok(None);
     }
-    let log = Log { file, page, is_big_endian };
+    let mut end = LogEnd { salts, committed: 0, sums, last: None, uncommitted: 0 };
+    if let Some(known) = known.filter(|known| known.salts == salts)
+        && log.has(&known)?
+    {
+        end = LogEnd { uncommitted: 0, ..known };
+    }
     let (mut frame, mut frames) = ([0; FRAME], Vec::new());
-    while read(&log.file, &mut frame, log.at(frames.len()))? && frame[8..16] == salts {
+    while read(&log.file, &mut frame, log.at(end.committed + frames.len()))? && frame[8..16] == salts {
         frames.push(frame);
     }
     // The last commit that is whole. What is left of a write that stopped, or of an older one that was overwritten in part, does
     // not continue the checksums.
-    let (mut committed, mut last) = (0, frames.len());
-    let is_commit = |frame: &[u8; FRAME]| number(frame, 4) != 0;
-    while let Some(commit) = frames[..last].iter().rposition(is_commit) {
+    let is_commit = |frame: &Frame| number(frame, 4) != 0;
+    let before = |index: usize| index.checked_sub(1).and_then(|index| frames.get(index)).map_or(end.sums, stored);
+    let mut ahead = frames.len();
+    while let Some(commit) = frames[..ahead].iter().rposition(is_commit) {
         let first = frames[..commit].iter().rposition(is_commit).map_or(0, |before| before + 1);
-        if log.continues(&frames, first..commit + 1, sums)? {
-            committed = commit + 1;
+        if log.continues(end.committed + first, before(first), &frames[first..=commit])? {
+            let last = Some((before(commit), frames[commit]));
+            let sums = stored(&frames[commit]);
+            frames.drain(..=commit);
+            end = LogEnd { committed: end.committed + commit + 1, sums, last, ..end };
             break;
         }
-        last = commit;
+        ahead = commit;
     }
-    let behind = frames.len() - committed;
-    let is_torn = behind > 0 && log.continues(&frames, committed..committed + 1, sums)?;
-    Ok(Some(LogEnd { salts, end: log.at(committed), uncommitted: if is_torn { behind as u64 } else { 0 } }))
+    if !frames.is_empty() && log.continues(end.committed, end.sums, &frames[..1])? {
+        end.uncommitted = frames.len() as u64;
+    }
+    Ok(Some(end))
 }
 
 struct Log {
@@ -87,18 +102,22 @@ struct Log {
 }
 
 impl Log {
-    /// Returns where a frame begins.
-    fn at(&self, frame: usize) -> usize {
-        HEADER + frame * (FRAME + self.page)
+    /// Returns where a page begins.
+    fn at(&self, index: usize) -> usize {
+        HEADER + index * (FRAME + self.page)
     }
 
-    /// Returns whether these frames continue the checksums of the frame before them; `sums` are those of the header of the log.
-    fn continues(&self, frames: &[[u8; FRAME]], range: Range<usize>, sums: (u32, u32)) -> io::Result<bool> {
-        let stored = |frame: &[u8; FRAME]| (number(frame, 16), number(frame, 20));
-        let before = range.start.checked_sub(1).and_then(|before| frames.get(before));
-        let mut sums = before.map_or(sums, stored);
+    /// Returns whether the last page that is known is still there.
+    fn has(&self, known: &LogEnd) -> io::Result<bool> {
+        let Some((sums, last)) = &known.last else { return Ok(true) };
+        let (index, mut frame) = (known.committed - 1, [0; FRAME]);
+        Ok(read(&self.file, &mut frame, self.at(index))? && frame == *last && self.continues(index, *sums, &[frame])?)
+    }
+
+    /// Returns whether these pages from an index on continue the checksums before them.
+    fn continues(&self, index: usize, mut sums: Sums, frames: &[Frame]) -> io::Result<bool> {
         let mut content = vec![0; self.page];
-        for (index, frame) in range.clone().zip(&frames[range]) {
+        for (index, frame) in (index..).zip(frames) {
             if !read(&self.file, &mut content, self.at(index) + FRAME)? {
                 return Ok(false);
             }
@@ -109,6 +128,11 @@ impl Log {
         }
         Ok(true)
     }
+}
+
+/// Returns the checksums that a page has in the log.
+fn stored(frame: &Frame) -> Sums {
+    (number(frame, 16), number(frame, 20))
 }
 
 /// Fills the buffer; `false` where the file ends before that.
@@ -125,7 +149,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Returns the running checksum of SQLite's log.
-fn checksum((mut one, mut two): (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
+fn checksum((mut one, mut two): Sums, bytes: &[u8], is_big_endian: bool) -> Sums {
     let word = |bytes: [u8; 4]| if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
     for [a, b, c, d, e, f, g, h] in bytes.as_chunks::<8>().0.iter().copied() {
         one = one.wrapping_add(word([a, b, c, d])).wrapping_add(two);
