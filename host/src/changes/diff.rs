@@ -10,6 +10,8 @@ use std::collections::HashMap;
 const MAX_LINES: usize = 20_000;
 /// A larger file has no hunks either.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
+/// The lines that are looked at between two looks at the clock.
+const PORTION: usize = 4_096;
 /// Context lines around each change.
 const CONTEXT: usize = 3;
 
@@ -50,24 +52,34 @@ pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
 
 /// Returns the fewest changes that turn `old` into `new`; `None` if they are more than [`MAX_LINES`].
 fn changes(old: &[&[u8]], new: &[&[u8]], deadline: &Deadline) -> Result<Option<Vec<DiffOp>>, Late> {
-    if fewest_changes(old, new) > MAX_LINES {
-        return Ok(None);
-    }
     // Numbers are compared faster than lines.
     let mut numbers = HashMap::new();
-    let mut number_of = |line| {
-        let next = numbers.len();
-        *numbers.entry(line).or_insert(next)
-    };
-    let old: Vec<usize> = old.iter().map(&mut number_of).collect();
-    let new: Vec<usize> = new.iter().map(&mut number_of).collect();
-    if !is_near(&old, &new, MAX_LINES, deadline)? {
+    let old = numbered(old, &mut numbers, deadline)?;
+    let new = numbered(new, &mut numbers, deadline)?;
+    if fewest_changes(&old, &new, numbers.len()) > MAX_LINES || !is_near(&old, &new, MAX_LINES, deadline)? {
         return Ok(None);
     }
     let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline.at());
     // A search that was cut off finds more changes than there are.
     deadline.check()?;
     Ok(Some(changes))
+}
+
+/// Returns a number for each line, the same for equal lines.
+fn numbered<'t>(
+    lines: &[&'t [u8]],
+    numbers: &mut HashMap<&'t [u8], usize>,
+    deadline: &Deadline,
+) -> Result<Vec<usize>, Late> {
+    let mut found = Vec::with_capacity(lines.len());
+    for part in lines.chunks(PORTION) {
+        deadline.check()?;
+        for line in part {
+            let next = numbers.len();
+            found.push(*numbers.entry(line).or_insert(next));
+        }
+    }
+    Ok(found)
 }
 
 /// Returns whether at most this many added and removed lines turn `old` into `new`: the greedy search of Myers, without its path,
@@ -111,15 +123,12 @@ fn lines(content: &[u8]) -> Vec<&[u8]> {
     content.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// Returns a lower bound for the number of changed lines.
-fn fewest_changes(old: &[&[u8]], new: &[&[u8]]) -> usize {
-    if old.len() + new.len() <= MAX_LINES {
-        return 0;
-    }
-    let mut counts: HashMap<&[u8], i64> = HashMap::new();
-    old.iter().for_each(|line| *counts.entry(line).or_default() += 1);
-    new.iter().for_each(|line| *counts.entry(line).or_default() -= 1);
-    counts.values().map(|count| usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX)).sum()
+/// Returns a lower bound for the number of changed lines. All lines have numbers below `count`.
+fn fewest_changes(old: &[usize], new: &[usize], count: usize) -> usize {
+    let mut excess = vec![0_isize; count];
+    old.iter().for_each(|line| excess[*line] += 1);
+    new.iter().for_each(|line| excess[*line] -= 1);
+    excess.into_iter().map(isize::unsigned_abs).sum()
 }
 
 fn hunk(group: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) -> Hunk {

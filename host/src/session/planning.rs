@@ -15,6 +15,7 @@ use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{ComponentSource, Remembered};
 use std::cell::OnceCell;
+use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use tokio::task::JoinHandle;
 
@@ -61,14 +62,18 @@ impl Session {
         let found = blocking(move || policy::find(&request)).await?;
         let comparison = PolicyComparison::new(&self.request, &found)?;
         let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
-        let resolved = self.resolve(found, emitter).await;
-        let collected = match (&resolved, changes) {
-            (Ok((_, plan, _)), Some(changes)) => Some(changes.finish(plan).await),
-            _ => None,
+        let standing = async {
+            match standing {
+                Some(standing) => blocked(standing.await),
+                None => Ok(PolicyStatus::New),
+            }
         };
-        let standing = match standing {
-            Some(standing) => blocked(standing.await)?,
-            None => PolicyStatus::New,
+        let (mut resolving, mut standing) = (pin!(self.resolve(found, emitter)), pin!(standing));
+        // The author of the change chose a configuration that differs, and so must not choose how long its verifiers may take.
+        let (resolved, standing) = tokio::select! {
+            biased;
+            standing = &mut standing => (None, standing?),
+            resolved = &mut resolving => (Some(resolved), standing.await?),
         };
         if let PolicyStatus::Other(commit) = standing {
             let (work, environment) = (self.request.work_folder()?, self.request.environment.clone());
@@ -76,11 +81,18 @@ impl Session {
             let (found, plan, verifiers) = self.resolve(found, emitter).await?;
             return Ok((found, plan, verifiers, None));
         }
-        let (mut found, plan, verifiers) = resolved?;
+        let (mut found, plan, verifiers) = match resolved {
+            Some(resolved) => resolved?,
+            None => resolving.await?,
+        };
+        let collected = match changes {
+            Some(changes) => Some(changes.finish(&plan).await?),
+            None => None,
+        };
         if let PolicyStatus::Same(trusted) = standing {
             found.trusted = Some(trusted);
         }
-        Ok((found, plan, verifiers, collected.transpose()?))
+        Ok((found, plan, verifiers, collected))
     }
 
     /// Returns the store of the ids of unchanged files, unless the caller disabled the cache.
