@@ -8,7 +8,7 @@ mod round;
 pub(crate) use round::Round;
 
 use crate::outcome::{Node, NodeKind, Outcome};
-use crate::text::{clean_line, count};
+use crate::text::{self, clean_line, count};
 use crate::verdict::{Class, Finding, Fix, Verdict};
 use std::collections::BTreeSet;
 
@@ -59,9 +59,10 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     };
     let lines: Vec<String> = parts.into_iter().flat_map(|part| part.lines).collect();
     let resolved = resolved(round);
-    // How much is resolved is said however much is left out.
+    // How much is resolved, and what is invisible, is said however much is left out.
     let counted = resolved.first().map_or(0, |line| chars(line) + 1);
-    let mut room = MAX_CHARS - chars(&text) - chars(end) - 1 - counted;
+    let note = invisible_note(lines.iter().chain(&resolved));
+    let mut room = MAX_CHARS - chars(&text) - chars(&note) - chars(end) - 1 - counted;
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
         let last = format!("({} left out.)\n", count(rest, "more line"));
@@ -85,9 +86,16 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
         text.push_str(line);
         text.push('\n');
     }
+    text.push_str(&note);
     text.push_str(end);
     text.push('\n');
     text
+}
+
+/// Returns the line about invisible characters, if there are any.
+fn invisible_note<'l>(lines: impl Iterator<Item = &'l String>) -> String {
+    let note = text::invisible_note(lines.map(|line| text::invisible(line)).sum());
+    note.map(|note| format!("Note: {note}.\n")).unwrap_or_default()
 }
 
 /// Returns the findings of the previous attempt that are resolved.
@@ -107,7 +115,9 @@ pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Cl
     let mut text = format!("Attempt {} of {} ({class}). {}\n", round.attempt, round.allowed, round::recovery(class));
     text.push_str(&format!("The executor {}, so its work was not checked.\n", shown(ending)));
     if !printed.trim().is_empty() {
-        text.push_str(&format!("It printed: {}\n", tail(printed)));
+        let printed = format!("It printed: {}\n", tail(printed));
+        text.push_str(&printed);
+        text.push_str(&invisible_note([printed].iter()));
     }
     text.push_str("Its changes are kept, and it runs again.\n");
     text

@@ -1,23 +1,37 @@
 //! Escapes foreign text for output, and formats timestamps.
 
+mod hidden;
+
 use anstyle::Style;
+use hidden::Hidden;
+use serde::Serialize;
+use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Shortens `text` to `max` characters, and escapes what must not reach a terminal, a log or a report.
+/// How a mark begins and ends that stands for a character that a reader does not see: `⟨U+200B⟩`.
+const MARK: (&str, char) = ("⟨U+", '⟩');
+
+/// Shortens `text` to `max` characters, and makes visible what must not reach a terminal, a log or a report unseen.
 ///
-/// Escaped are control characters (so no colour, no cursor movement, no NUL) except line feed and tab, and characters that
-/// change the text direction or are invisible. A caller that prints several lines must indent them.
+/// Control characters are escaped (so no colour, no cursor movement, no NUL), except line feed and tab. Characters that are
+/// invisible, change the direction of text or are for private use become marks, except where ordinary text needs them. A caller
+/// that prints several lines must indent them.
 pub fn clean(text: &str, max: usize) -> String {
+    if text.len() <= max && hidden::is_plain(text) {
+        return text.to_owned();
+    }
     let mut clean = String::with_capacity(text.len().min(max));
-    for (count, c) in text.chars().enumerate() {
+    for (count, (c, hidden)) in hidden::characters(text).enumerate() {
         if count == max {
             clean.push('…');
             break;
         }
-        match c {
-            '\n' | '\t' => clean.push(c),
-            _ if hides(c) => clean.extend(c.escape_unicode()),
-            _ => clean.push(c),
+        match hidden {
+            Some(Hidden::Control) if !matches!(c, '\n' | '\t') => clean.extend(c.escape_unicode()),
+            None | Some(Hidden::Control) => clean.push(c),
+            Some(Hidden::Private | Hidden::Invisible) => {
+                clean.push_str(&format!("{}{:04X}{}", MARK.0, u32::from(c), MARK.1))
+            }
         }
     }
     clean
@@ -34,18 +48,62 @@ pub fn clean_line(text: &str, max: usize) -> String {
     line
 }
 
-/// Returns equivalent JSON in which the characters that [`clean`] escapes are escaped as in JSON. In valid JSON these occur
-/// only in strings, except line feeds and the like, which stay.
-pub fn clean_json(json: &str) -> String {
+/// Returns how many invisible characters a text has, as marks of [`clean`] or still as themselves.
+pub fn invisible(text: &str) -> u64 {
+    if text.is_ascii() {
+        return 0;
+    }
+    let itself = hidden::characters(text).filter(|(_, hidden)| *hidden == Some(Hidden::Invisible));
+    let marked = text.split(MARK.0).skip(1).filter(|rest| {
+        let number = rest.split_once(MARK.1).and_then(|(number, _)| u32::from_str_radix(number, 16).ok());
+        number.and_then(char::from_u32).is_some_and(|c| hidden::of(c) == Some(Hidden::Invisible))
+    });
+    (itself.count() + marked.count()) as u64
+}
+
+/// Returns the sentence that tells a reader about invisible characters, if there are any.
+pub fn invisible_note(number: u64) -> Option<String> {
+    let shown = if number == 1 { "is shown as a mark" } else { "are shown as marks" };
+    // Not itself a mark: this sentence can be a part of a text in which marks are counted.
+    (number > 0).then(|| format!("{} {shown} ⟨U+…⟩", count(number, "invisible character")))
+}
+
+/// Returns equivalent JSON in which no character is hidden from a reader: what [`clean`] makes visible is escaped as in JSON. In
+/// valid JSON these characters occur only in strings, except line feeds and the like, which stay.
+pub fn clean_json(json: String) -> String {
+    if hidden::is_plain(&json) {
+        return json;
+    }
     let mut clean = String::with_capacity(json.len());
-    for c in json.chars() {
-        if hides(c) && !c.is_ascii_whitespace() {
+    for (c, hidden) in hidden::characters(&json) {
+        if hidden.is_some() && !c.is_ascii_whitespace() {
             clean.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
         } else {
             clean.push(c);
         }
     }
     clean
+}
+
+/// Returns a value as one line of JSON in which no character is hidden from a reader.
+pub fn json_line(value: &impl Serialize) -> io::Result<String> {
+    Ok(clean_json(serde_json::to_string(value)?))
+}
+
+/// Writes a value as indented JSON in which no character is hidden from a reader.
+pub fn write_json<W: Write + ?Sized>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+    writeln!(out, "{}", clean_json(serde_json::to_string_pretty(value)?))
+}
+
+/// The most characters of a link.
+const MAX_LINK: usize = 1_000;
+
+/// Returns a link that a reader may follow: an `https` address without a user name, in visible ASCII characters.
+pub fn link(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("https://")?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_visible = url.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>\^`{|}"#.contains(&byte));
+    (is_visible && url.len() <= MAX_LINK && !host.is_empty() && !host.contains('@')).then_some(url)
 }
 
 /// Returns text in a colour or another style, if `color` is set.
@@ -87,13 +145,6 @@ pub fn timestamp(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-fn hides(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{061C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-            | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
-}
-
 /// Returns bytes in hexadecimal, as digests are written.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
@@ -132,9 +183,14 @@ mod tests {
             ("two\nlines\ttab", "two\nlines\ttab"),
             ("\u{1b}[31mred", "\\u{1b}[31mred"),
             ("a\r\nb\0", "a\\u{d}\nb\\u{0}"),
-            ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
+            ("\u{202e}txt.exe", "⟨U+202E⟩txt.exe"),
             ("\u{85}\u{9b}", "\\u{85}\\u{9b}"),
-            ("zero\u{200b}width", "zero\\u{200b}width"),
+            ("zero\u{200b}width", "zero⟨U+200B⟩width"),
+            (
+                "soft\u{ad}hyphen, \u{e0100}\u{fe01}\u{34f}\u{3164}",
+                "soft⟨U+00AD⟩hyphen, ⟨U+E0100⟩⟨U+FE01⟩⟨U+034F⟩⟨U+3164⟩",
+            ),
+            ("icon \u{e0b0} \u{10ffff}", "icon ⟨U+E0B0⟩ \u{10ffff}"),
         ] {
             assert_eq!(clean(text, 100), expected);
         }
@@ -143,9 +199,9 @@ mod tests {
 
     #[test]
     fn clean_json_means_the_same() {
-        let json = "{\n\t\"a\": \"\u{9b}8m\u{202e}\u{E0041}ä\"\n}";
-        let clean = clean_json(json);
-        assert_eq!(clean, "{\n\t\"a\": \"\\u009b8m\\u202e\\udb40\\udc41ä\"\n}");
+        let json = "{\n\t\"a\": \"\u{9b}8m\u{7f}\u{202e}\u{E0041}ä\"\n}";
+        let clean = clean_json(json.to_owned());
+        assert_eq!(clean, "{\n\t\"a\": \"\\u009b8m\\u007f\\u202e\\udb40\\udc41ä\"\n}");
         let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).expect("JSON");
         assert_eq!(read(&clean), read(json));
     }

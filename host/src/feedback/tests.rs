@@ -95,8 +95,9 @@ The same checks will be run again on the next submission.
 fn what_a_verifier_wrote_stays_between_its_quotes() {
     let message = "x»\nThe gate `g` passed.\u{1b}[31m\u{202e}«";
     let text = feedback(&check_node("c", failed(message, vec![found(Level::Error, "a\nb", 1, message)])));
-    assert_eq!(text.lines().count(), 4, "{text}");
-    assert!(text.contains(r"«x›\nThe gate `g` passed.\u{1b}[31m\u{202e}‹»"), "{text}");
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert!(text.contains(r"«x›\nThe gate `g` passed.\u{1b}[31m⟨U+202E⟩‹»"), "{text}");
+    assert!(text.contains("\nNote: 2 invisible characters are shown as marks ⟨U+…⟩.\n"), "{text}");
     assert!(text.contains("  a\\nb:1: error"), "{text}");
 }
 
@@ -168,7 +169,7 @@ proptest! {
         let text = feedback(&gate(NodeKind::All, Outcome::Fail, checks.iter().map(node).collect()));
         prop_assert!(chars(&text) <= MAX_CHARS, "{}", chars(&text));
         prop_assert!(text.trim_end().ends_with(END));
-        let known = |line: &str| ["The ", "- `", "  ", "("].iter().any(|start| line.starts_with(start));
+        let known = |line: &str| ["The ", "- `", "  ", "(", "Note: "].iter().any(|start| line.starts_with(start));
         prop_assert!(text.lines().all(known));
     }
 }

@@ -8,7 +8,7 @@ use super::view;
 use crate::outcome::Outcome;
 use crate::random::random;
 use crate::record::Record;
-use crate::text::hex;
+use crate::text::{clean, hex};
 use crate::verdict::{Level, Place};
 use std::io::{self, Write};
 
@@ -82,7 +82,7 @@ impl Annotation {
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    clean(text, usize::MAX).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

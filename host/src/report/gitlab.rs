@@ -34,8 +34,7 @@ pub(super) fn gitlab(out: &mut dyn Write, record: &Record) -> io::Result<()> {
             entries.add("", &rule, "critical", view::fallback_path(record), 1, &text);
         }
     }
-    serde_json::to_writer_pretty(&mut *out, &entries.list)?;
-    writeln!(out)
+    crate::text::write_json(out, &entries.list)
 }
 
 #[derive(Default)]

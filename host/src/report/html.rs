@@ -4,7 +4,7 @@
 use super::view;
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
-use crate::text::clean;
+use crate::text::{self, clean};
 use crate::verdict::{Finding, Level, Status};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -287,7 +287,13 @@ fn findings(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     if found.is_empty() && broken.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h3>Findings</h3>\n<ul class=\"findings\">")?;
+    writeln!(out, "<h3>Findings</h3>")?;
+    let said = found.iter().flat_map(|(_, finding)| [Some(&finding.message), finding.hint.as_ref()]).flatten();
+    let said = said.chain(broken.iter().map(|(_, error)| &error.message));
+    if let Some(note) = text::invisible_note(said.map(|text| text::invisible(text)).sum()) {
+        writeln!(out, "<p class=\"soft\">Note: {note}.</p>")?;
+    }
+    writeln!(out, "<ul class=\"findings\">")?;
     for (check, error) in broken {
         writeln!(
             out,

@@ -1,13 +1,13 @@
 //! The report for people: a line for each member, its findings below it, and its result.
 //!
-//! Every text of a verifier was bounded and cleaned when it arrived; here its lines are indented, so that it cannot
-//! pass for a line of ours.
+//! Every text of a verifier was bounded when it arrived. Here what hides in it is made visible, because a record can come from
+//! an older `gate` or another machine, and its lines are indented, so that it cannot pass for a line of ours.
 
 use super::counts;
 use crate::outcome::{ModelUse, Node, NodeKind, Outcome, SkipReason};
 use crate::record::{Mark, Record};
 use crate::submission::CommandEvidence;
-use crate::text::{clean_line, count, paint};
+use crate::text::{self, clean, clean_line, count, paint};
 use crate::verdict::{Failure, Finding, Level, Status};
 use anstyle::AnsiColor;
 use std::io::{self, Write};
@@ -32,11 +32,18 @@ pub fn human(out: &mut dyn Write, record: &Record, style: Style) -> io::Result<(
     let gate = &record.gate;
     let shown = if gate.kind == NodeKind::Check { std::slice::from_ref(gate) } else { &gate.children };
     let width = shown.iter().map(|member| widest(member, style)).max().unwrap_or(0).min(40);
-    let mut lines = Lines { out, style, width };
+    let mut report = Vec::new();
+    let mut lines = Lines { out: &mut report, style, width };
     for member in shown {
         lines.member(member, 0)?;
     }
-    lines.conclusion(record)
+    lines.conclusion(record)?;
+    let invisible = text::invisible(&String::from_utf8_lossy(&report));
+    out.write_all(&report)?;
+    match text::invisible_note(invisible) {
+        Some(note) => writeln!(out, "  note: {note}"),
+        None => Ok(()),
+    }
 }
 
 /// Returns the greatest width of the shown names of a member and its members, with their indentation.
@@ -66,7 +73,8 @@ impl Lines<'_> {
             let word = paint(self.style.color, colour(node.outcome), word);
             let indent = "  ".repeat(depth);
             let width = self.width.saturating_sub(indent.len());
-            let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node, self.style.verbose));
+            let (name, detail) = (clean_line(&node.name, usize::MAX), detail(node, self.style.verbose));
+            let line = format!("{word}{padding}{indent}{name:width$}  {}", clean_line(&detail, usize::MAX));
             writeln!(self.out, "{}", line.trim_end())?;
             self.explain(node)?;
         }
@@ -130,15 +138,21 @@ impl Lines<'_> {
             Level::Note => CYAN,
         };
         let level = paint(self.style.color, colour, &finding.level.to_string());
-        self.text(4, &format!("{place}{level}[{}] {}", finding.code, finding.message))?;
+        let [place, code, message] = [&place, &finding.code, &finding.message].map(|text| clean(text, usize::MAX));
+        self.lines(4, &format!("{place}{level}[{code}] {message}"))?;
         match &finding.hint {
             Some(hint) => self.text(6, &format!("hint: {hint}")),
             None => Ok(()),
         }
     }
 
-    /// Writes a text of one or more lines, each indented.
+    /// Writes a text of one or more lines, each indented. What hides in it is made visible.
     fn text(&mut self, indent: usize, text: &str) -> io::Result<()> {
+        self.lines(indent, &clean(text, usize::MAX))
+    }
+
+    /// Writes lines, each indented.
+    fn lines(&mut self, indent: usize, text: &str) -> io::Result<()> {
         let indent = " ".repeat(indent);
         for (number, line) in text.lines().enumerate() {
             let more = if number == 0 { "" } else { "  | " };
@@ -157,7 +171,8 @@ impl Lines<'_> {
         let files = count(record.files, "file");
         let time = duration(record.duration);
         let nothing = if gate.nothing_to_check { ", nothing to check" } else { "" };
-        writeln!(self.out, "gate {}: {word}{nothing} ({counts}; {files}; {time})", gate.name)?;
+        let name = clean_line(&gate.name, usize::MAX);
+        writeln!(self.out, "gate {name}: {word}{nothing} ({counts}; {files}; {time})")?;
         if let Some(failure) = gate.verdict.as_ref().and_then(|verdict| verdict.error.as_ref())
             && gate.kind != NodeKind::Check
         {

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::record::{MistakeDocument, MistakeEntry, Record, VERSION};
-use crate::text::clean;
+use crate::text::{clean, write_json};
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -37,8 +37,7 @@ fn clean_all(value: &mut Value) {
 
 /// Writes the record.
 pub fn json(out: &mut dyn Write, record: &Record) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, record)?;
-    writeln!(out)
+    write_json(out, record)
 }
 
 /// Writes why there was no run.
@@ -58,6 +57,5 @@ pub fn mistake(out: &mut dyn Write, error: &Error) -> io::Result<()> {
         exit: exit.code(),
         errors: error.problems().map(entry).collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    write_json(out, &document)
 }

@@ -4,6 +4,7 @@
 use super::view::{self, Member};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
+use crate::text::clean;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -100,8 +101,9 @@ fn seconds(duration: Duration) -> String {
     format!("{:.3}", duration.as_secs_f64())
 }
 
-/// Escapes text for an element or an attribute of XML 1.0.
+/// Escapes text for an element or an attribute of XML 1.0, and makes visible what hides in it.
 fn escape(text: &str) -> String {
+    let text = clean(text, usize::MAX);
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -111,7 +113,7 @@ fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\n' => escaped.push_str("&#10;"),
             '\t' => escaped.push_str("&#9;"),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
     }
@@ -122,6 +124,6 @@ fn escape(text: &str) -> String {
 mod tests {
     #[test]
     fn nothing_breaks_out_of_an_attribute() {
-        assert_eq!(super::escape("a\"<b>&\n\u{1}\u{ffff}"), "a&quot;&lt;b&gt;&amp;&#10;\u{fffd}\u{fffd}");
+        assert_eq!(super::escape("a\"<b>&\n\u{1}\u{ffff}"), "a&quot;&lt;b&gt;&amp;&#10;\\u{1}\u{fffd}");
     }
 }

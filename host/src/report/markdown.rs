@@ -5,7 +5,7 @@
 use super::{counted, view};
 use crate::outcome::{Outcome, SkipReason};
 use crate::record::Record;
-use crate::text::clean_line;
+use crate::text::{self, clean_line};
 use crate::verdict::Level;
 use std::io::{self, Write};
 
@@ -16,8 +16,18 @@ const MAX_TEXT: usize = 500;
 
 /// Writes the report.
 pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
+    let mut report = Vec::new();
+    body(&mut report, record)?;
+    out.write_all(&report)?;
+    match text::invisible_note(text::invisible(&String::from_utf8_lossy(&report))) {
+        Some(note) => writeln!(out, "\nNote: {note}."),
+        None => Ok(()),
+    }
+}
+
+fn body(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     writeln!(out, "### gate {}: {}\n", code(&record.gate.name), record.status)?;
-    let files = crate::text::count(record.files, "file");
+    let files = text::count(record.files, "file");
     writeln!(out, "{}; {files}; {} ms.", counted(record), record.duration.as_millis())?;
     if !record.gate.reason.is_empty() {
         writeln!(out, "{}", code(&record.gate.reason))?;
@@ -63,7 +73,7 @@ pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         members.iter().filter_map(|member| member.node.verdict.as_ref()).map(|v| v.findings_omitted).sum();
     let rest = listed.len().saturating_sub(MAX_FINDINGS) as u64 + omitted;
     if rest > 0 {
-        writeln!(out, "\nand {}.", crate::text::count(rest, "more finding"))?;
+        writeln!(out, "\nand {}.", text::count(rest, "more finding"))?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) fn rdjsonl(out: &mut dyn Write, record: &Record, root: &Path) -> io::
     for member in view::checks(record) {
         for finding in member.findings() {
             let mut code = json!({ "value": member.rule(&finding.code) });
-            if let Some(url) = &finding.url {
+            if let Some(url) = finding.url.as_deref().and_then(text::link) {
                 code["url"] = json!(url);
             }
             let location = match &finding.place {
@@ -43,7 +43,7 @@ pub(super) fn rdjsonl(out: &mut dyn Write, record: &Record, root: &Path) -> io::
             if let Some(suggestions) = fix.and_then(|(fix, place)| suggestions(fix, &place.path, &mut columns)) {
                 line["suggestions"] = suggestions;
             }
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", text::json_line(&line)?)?;
         }
     }
     for member in view::blockers(record) {
@@ -56,7 +56,7 @@ pub(super) fn rdjsonl(out: &mut dyn Write, record: &Record, root: &Path) -> io::
                 "code": { "value": member.rule(member.node.outcome.as_str()) },
                 "source": { "name": "gate" },
             });
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", text::json_line(&line)?)?;
         }
     }
     Ok(())

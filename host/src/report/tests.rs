@@ -300,3 +300,58 @@ fn sarif_says_nothing_that_the_standard_does_not_know() {
         assert!(problems.is_empty(), "{kind}: {problems:?}");
     }
 }
+
+/// Puts a text into every string of a record that a component controls, whether it was cleaned when it arrived or not: records
+/// come from older programs and other machines, too.
+fn saying(text: &str) -> Record {
+    let place = Place { path: text.to_owned(), line: Some(1), column: Some(2), end_line: Some(1), end_column: Some(3) };
+    let edit = Edit { start_line: 1, start_column: 1, end_line: 1, end_column: 1, replacement: text.to_owned() };
+    let mut found = Finding::new(text, Level::Error, text);
+    (found.hint, found.key, found.url) =
+        (Some(text.to_owned()), Some(text.to_owned()), Some(format!("https://a/{text}")));
+    found.fix = Some(Fix { description: text.to_owned(), edits: vec![edit] });
+    found.place = Some(place);
+    let mut failed = Verdict { summary: text.to_owned(), findings: vec![found], ..Verdict::of(Status::Fail) };
+    failed.class = Some(crate::verdict::Class::Other(text.to_owned()));
+    failed.metrics = vec![crate::verdict::Metric { name: text.to_owned(), value: 1.0 }];
+    let mut one = check("one", text, failed);
+    one.reason = text.to_owned();
+    let rule = |url: &str| Rule {
+        code: text.to_owned(),
+        level: Level::Error,
+        summary: text.to_owned(),
+        help: text.to_owned(),
+        url: Some(url.to_owned()),
+    };
+    one.rules = vec![rule(&format!("https://a/{text}")), rule(text)];
+    let two = check("two", text, Failure::new(ErrorKind::GuestExited, text).hint(text).into());
+    record(NodeKind::All, Outcome::Fail, vec![one, two])
+}
+
+/// Every character × every format × every string: a reader sees what is there, and is told about what has no shape.
+#[test]
+fn no_output_hides_a_character() {
+    let mut hiding = Vec::new();
+    for c in '\0'..=char::MAX {
+        let mut text = [0; 4];
+        if crate::text::clean(c.encode_utf8(&mut text), 1) != *c.encode_utf8(&mut [0; 4]) {
+            hiding.push(c);
+        }
+    }
+    assert!(hiding.len() > 137_000, "{}", hiding.len());
+    let is_private = |c: &char| matches!(u32::from(*c), 0xE000..=0xF8FF | 0xF_0000..);
+    let (private, rest): (Vec<char>, Vec<char>) = hiding.into_iter().partition(is_private);
+    // Each of those without a shape; of the characters for private use, which are one range each, some.
+    for characters in rest.chunks(40).map(<[char]>::to_vec).chain([private.into_iter().step_by(2_000).collect()]) {
+        let text: String = characters.iter().flat_map(|c| [*c, 'x']).collect();
+        let record = saying(&text);
+        for (name, format, _) in Format::ALL {
+            let written = written(&record, *format);
+            let seen = written.chars().find(|c| characters.contains(c) && *c != '\n');
+            assert_eq!(seen, None, "{name}: {characters:x?}");
+            let noted = written.contains("⟨U+…⟩");
+            let is_told = crate::text::invisible(&text) > 0;
+            assert_eq!(noted, is_told, "{name}: {characters:x?}");
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
+use crate::text;
 use crate::verdict::{Category, Finding, Level, Status};
 
 /// A member of the gate, and what it has to do with the result.
@@ -57,10 +58,10 @@ impl<'r> Member<'r> {
         }
         if parts.is_empty() {
             let many = self.findings().count();
-            let findings = crate::text::count(many, "finding");
+            let findings = text::count(many, "finding");
             parts.push(if many == 0 { self.node.outcome.as_str().to_owned() } else { findings });
         }
-        parts.join("; ")
+        text::clean(&parts.join("; "), usize::MAX)
     }
 }
 
@@ -125,10 +126,12 @@ pub(super) fn fallback_path(record: &Record) -> &str {
     if name.starts_with(['/', '.']) { "." } else { name }
 }
 
-/// Returns a message and its hint.
+/// Returns a message, its hint, and a note if characters of it are shown as marks.
 pub(super) fn text(finding: &Finding) -> String {
-    match &finding.hint {
-        Some(hint) => format!("{}\nhint: {hint}", finding.message),
-        None => finding.message.clone(),
+    let hint = finding.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    let text = text::clean(&format!("{}{hint}", finding.message), usize::MAX);
+    match text::invisible_note(text::invisible(&text)) {
+        Some(note) => format!("{text}\nnote: {note}"),
+        None => text,
     }
 }

@@ -20,7 +20,7 @@ use crate::config::show_duration;
 use crate::limits::Limits;
 use crate::outcome::ModelUse;
 use crate::submission::Submission;
-use crate::text::{clean, clean_line};
+use crate::text::{clean, clean_line, link};
 use crate::verdict::{ErrorKind, Failure, Level, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +80,7 @@ fn rule(rule: about::Rule) -> Rule {
         },
         summary: clean_line(&rule.summary, 500),
         help: clean(&rule.help, 4_000),
-        url: rule.url.map(|url| clean_line(&url, 500)),
+        url: rule.url.as_deref().and_then(link).map(str::to_owned),
     }
 }
 
@@ -218,7 +218,7 @@ impl Runtime {
             // It must stay valid JSON. Whoever prints it escapes it.
             settings_schema: about.settings_schema,
             rules: about.rules.into_iter().take(MAX_RULES).map(rule).collect(),
-            url: about.url.map(|url| clean_line(&url, 500)),
+            url: about.url.as_deref().and_then(link).map(str::to_owned),
         };
         if let Some(cache) = &self.cache {
             cache.put_description(source.digest(), &about);

@@ -1,7 +1,7 @@
 //! Checks and bounds every verdict that a guest returns.
 
 use crate::limits::Limits;
-use crate::text::{clean, clean_line};
+use crate::text::{clean, clean_line, link};
 use crate::verdict::{Class, Edit, ErrorKind, Failure, Finding, Fix, Level, Place, Status, Verdict};
 use crate::workspace;
 
@@ -80,7 +80,7 @@ fn check_finding(finding: &mut Finding, only: Option<&str>) -> Result<(), Failur
     finding.message = clean(&finding.message, MAX_TEXT);
     finding.hint = finding.hint.take().map(|hint| clean(&hint, MAX_TEXT));
     finding.key = finding.key.take().map(|key| clean_line(&key, MAX_LINE));
-    finding.url = finding.url.take().map(|url| clean_line(&url, MAX_LINE));
+    finding.url = finding.url.take().filter(|url| link(url).is_some());
     finding.fingerprint = String::new();
     Ok(())
 }

@@ -287,7 +287,7 @@ mod tests {
     fn a_name_can_hide_nothing() {
         let hiding = "url=<\u{1b}[8m\u{202e}>";
         let component_type = ComponentType::new(&[hiding], &[hiding]);
-        assert_eq!(component_type.imports, ["url=<\\u{1b}[8m\\u{202e}>"]);
+        assert_eq!(component_type.imports, ["url=<\\u{1b}[8m⟨U+202E⟩>"]);
         assert_eq!(component_type.exports, component_type.imports);
     }
 

@@ -9,6 +9,7 @@ use gatehost::ledger::body::Committed;
 use gatehost::ledger::{EntryKind, Filter, Ledger, LedgerError};
 use gatehost::proof::dsse::{IN_TOTO, SigningKey};
 use gatehost::proof::statement;
+use gatehost::text::write_json;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -56,6 +57,6 @@ pub(crate) fn run(global: &Global, command: &AttestArgs) -> Result<Exit, Error> 
         Error::usage(format_args!("`{}` is not a key: expected 64 hexadecimal digits", file.display()))
     })?;
     let envelope = key.envelope(IN_TOTO, statement.to_string().as_bytes());
-    writeln!(out, "{:#}", serde_json::to_value(&envelope).map_err(Error::broken)?)?;
+    write_json(&mut out, &envelope)?;
     Ok(Exit::Pass)
 }

@@ -6,6 +6,7 @@ use crate::{Exit, setup, terminal};
 use clap::Args;
 use gatehost::author::{self, Case, Counted, Estimate, Measured, Trial, VerifierProject};
 use gatehost::runtime::{ComponentSource, Runtime};
+use gatehost::text::write_json;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -62,7 +63,7 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
         let counted = setup::block_on(count(&source, against.as_ref(), &cases))??;
         match command.format {
             OutputFormat::Human => instructions(&mut out, &counted)?,
-            OutputFormat::Json => writeln!(out, "{:#}", document(json!(counted)))?,
+            OutputFormat::Json => write_json(&mut out, &document(json!(counted)))?,
         }
         return Ok(Exit::Pass);
     }
@@ -70,7 +71,7 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
     match command.format {
         OutputFormat::Human => human(&mut out, &measured)?,
-        OutputFormat::Json => writeln!(out, "{:#}", document(json!(measured)))?,
+        OutputFormat::Json => write_json(&mut out, &document(json!(measured)))?,
     }
     Ok(Exit::Pass)
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use gatehost::bundle::{self, Replayed};
 use gatehost::environment::Environment;
 use gatehost::record::Record;
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, json_line, write_json};
 use gatehost::writer::{self, Expected};
 use serde_json::json;
 use std::fs::File;
@@ -58,7 +58,7 @@ pub(crate) fn bundle(global: &Global, command: &BundleArgs) -> Result<Exit, Erro
     let bundle = bundle::make(&ledger, &entry, &global.directory, &Environment::of_process())?;
     not_stored(global, &entry.record()?);
     let write = |out: &mut dyn Write| -> io::Result<()> {
-        serde_json::to_writer(&mut *out, &bundle).map_err(io::Error::from)?;
+        out.write_all(json_line(&bundle)?.as_bytes())?;
         writeln!(out)?;
         out.flush()
     };
@@ -112,7 +112,7 @@ fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
             "version": 1, "same": same, "run": run, "status": status, "replayed": record.status,
             "differences": differences, "record": record,
         });
-        return writeln!(out, "{told:#}");
+        return write_json(&mut out, &told);
     }
     if same {
         writeln!(out, "same: the replay of run {} gives the same record ({})", recorded.run, recorded.status)?;

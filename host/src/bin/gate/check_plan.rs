@@ -6,7 +6,7 @@ use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use gatehost::taskplan::{self, PlannedTask};
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, write_json};
 use gatehost::verdict::Level;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Erro
         let document = serde_json::json!({
             "version": 1, "tasks": tasks.len(), "problems": problems.iter().map(problem).collect::<Vec<_>>(),
         });
-        writeln!(out, "{document:#}")?;
+        write_json(&mut out, &document)?;
     } else {
         for problem in &problems {
             let (line, level, code) = (problem.line, problem.level, problem.code);

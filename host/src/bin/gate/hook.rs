@@ -15,6 +15,7 @@ use gatehost::hook::running::Running;
 use gatehost::hook::supervise::{ChildExit, ChildResult, supervise};
 use gatehost::hook::verdict::no_answer;
 use gatehost::hook::{Answer, Call, Decision, HookEvent};
+use gatehost::text::json_line;
 use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -184,7 +185,6 @@ pub(crate) fn child() -> ExitCode {
 
 fn print(value: &impl serde::Serialize) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, value)?;
-    out.write_all(b"\n")?;
+    writeln!(out, "{}", json_line(value)?)?;
     out.flush()
 }

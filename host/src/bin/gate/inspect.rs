@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::{Exit, setup, terminal};
 use clap::Args;
 use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentSource, ComponentType, Description, Runtime};
-use gatehost::text::{clean_json, clean_line};
+use gatehost::text::{clean_line, write_json};
 use gatehost::verdict::Failure;
 use serde_json::json;
 use std::io::Write;
@@ -200,5 +200,5 @@ fn needs(component_type: &ComponentType) -> Vec<&'static str> {
 }
 
 fn print_json(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {
-    writeln!(out, "{}", clean_json(&format!("{value:#}")))
+    write_json(out, value)
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use gatehost::config::{Config, MemberConfig, MemberTarget, RuleConfig};
 use gatehost::environment::Environment;
 use gatehost::session::{self, Policy, Request};
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, write_json};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, command: &ListArgs) -> Result<Exit, Error> {
                 })
             });
             let (gates, checks): (Vec<_>, Vec<_>) = (gates.collect(), checks.collect());
-            writeln!(out, "{:#}", json!({ "version": 1, "gates": gates, "checks": checks }))?;
+            write_json(&mut out, &json!({ "version": 1, "gates": gates, "checks": checks }))?;
         }
         OutputFormat::Human => human(&mut out, &config)?,
     }

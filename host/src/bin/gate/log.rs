@@ -11,7 +11,7 @@ use gatehost::ledger::body::{
 use gatehost::ledger::{Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, clock};
 use gatehost::overrides;
 use gatehost::session;
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, write_json};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -230,7 +230,7 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &LogArgs) -> Resul
     let head = ledger.head();
     if command.format == OutputFormat::Json {
         let head = head.ok().map(|head| head.to_string());
-        writeln!(out, "{:#}", json!({ "version": 1, "intact": damages.is_empty(), "head": head, "damages": damages }))?;
+        write_json(out, &json!({ "version": 1, "intact": damages.is_empty(), "head": head, "damages": damages }))?;
     } else if damages.is_empty() {
         writeln!(out, "intact: all entries up to {} are unaltered", head?)?;
     } else {

@@ -16,7 +16,7 @@ use gatehost::event::{Event, EventKind, Observer};
 use gatehost::looping::{self, InterruptedLoop, LoopRecord, LoopRequest, State};
 use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, json_line, write_json};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -238,12 +238,10 @@ fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool
     match command.format {
         OutputFormat::Json => {
             // For a plan: one document per task, each on one line.
-            let written = match is_plan {
-                true => serde_json::to_writer(&mut out, record),
-                false => serde_json::to_writer_pretty(&mut out, record),
-            };
-            written.map_err(io::Error::from)?;
-            writeln!(out)?;
+            match is_plan {
+                true => writeln!(out, "{}", json_line(record)?)?,
+                false => write_json(&mut out, record)?,
+            }
         }
         // If events go to stdout, nothing else does.
         OutputFormat::Human if command.events == Some(EventsTo::Stdout) => {}

@@ -9,7 +9,7 @@ use gatehost::config::Threshold;
 use gatehost::environment::Environment;
 use gatehost::plan::{self, GateRule, PlanNode, PlanNodeKind};
 use gatehost::session::{Policy, Request};
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, write_json};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ const SHORT: usize = "sha256:".len() + 12;
 pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io::Result<()> {
     let mut out = terminal::stdout();
     match format {
-        OutputFormat::Json => writeln!(out, "{:#}", json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
+        OutputFormat::Json => write_json(&mut out, &json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
         OutputFormat::Human => {
             for (key, patterns) in [("files", &plan.files), ("exclude", &plan.exclude)] {
                 if !patterns.is_empty() {

@@ -15,6 +15,7 @@ use gatehost::event::{Event, EventKind, Observer};
 use gatehost::record::PolicyRecord;
 use gatehost::report::Format as ReportFormat;
 use gatehost::session::{Checks, LedgerUse, Policy, Request, Unread};
+use gatehost::text::json_line;
 use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -263,7 +264,7 @@ impl EventsWriter {
     fn write(&self, event: &Event) {
         let (out, written) = &mut *self.0.lock();
         if written.is_ok() {
-            let line = serde_json::to_string(event).map_err(io::Error::from);
+            let line = json_line(event);
             *written = line.and_then(|line| writeln!(out, "{line}"));
         }
     }

@@ -6,7 +6,7 @@ use crate::terminal::{self, count};
 use crate::{Exit, evidence};
 use clap::Args;
 use gatehost::ledger::stats::Stats;
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, write_json};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ pub(crate) fn run(global: &Global, command: &StatsArgs) -> Result<Exit, Error> {
     if command.fingerprint {
         writeln!(out, "{}", stats.fingerprint())?;
     } else if command.format == OutputFormat::Json {
-        writeln!(out, "{:#}", json!({ "version": 1, "stats": stats }))?;
+        write_json(&mut out, &json!({ "version": 1, "stats": stats }))?;
     } else {
         human(&mut out, &stats)?;
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use gatehost::ledger::history::{self, OpenEscalation};
 use gatehost::ledger::stats::Stats;
 use gatehost::ledger::status::{self, TaskState, TaskStatus};
-use gatehost::text::clean_line;
+use gatehost::text::{clean_line, write_json};
 use gatehost::writer::{self, Expected};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -48,10 +48,9 @@ pub(crate) fn run(global: &Global, command: &StatusArgs) -> Result<Exit, Error> 
     match command.format {
         OutputFormat::Json => {
             let waiting: Vec<_> = waiting.iter().map(|waiting| json!({ "entry": waiting.entry.seq, "task": waiting.entry.labels.task, "escalation": waiting.escalation })).collect();
-            writeln!(
-                out,
-                "{:#}",
-                json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting })
+            write_json(
+                &mut out,
+                &json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting }),
             )?;
         }
         OutputFormat::Human => write!(out, "{}", human(&tasks, &waiting))?,
@@ -238,6 +237,29 @@ fn quoted(text: &str) -> String {
     json!(clean_line(text, 300)).to_string()
 }
 
+/// Returns a document with the status between the marks, or at the end.
+///
+/// A mark is a line of its own, and the text has none: what a task or a verifier is called cannot end the block. Only the last
+/// begin before an end counts, so that nothing that a person wrote is taken for a part of the block.
+fn with_block(before: &str, text: &str) -> String {
+    let text = text.replace("<!--", "<! --");
+    let block = format!("{BEGIN}\n{text}{END}\n");
+    let (mut at, mut begin) = (0, None);
+    for line in before.split_inclusive('\n') {
+        match line.trim_end() {
+            BEGIN => begin = Some(at),
+            END => {
+                if let Some(begin) = begin {
+                    return format!("{}{block}{}", &before[..begin], &before[at + line.len()..]);
+                }
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    if before.is_empty() { block } else { format!("{}\n\n{block}", before.trim_end()) }
+}
+
 /// Writes the text between the marks, or at the end. The file is replaced as a whole or not at all.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let (before, is_new) = match std::fs::read_to_string(path) {
@@ -245,17 +267,41 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), true),
         Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
     };
-    let block = format!("{BEGIN}\n{text}{END}\n");
-    let after = match (before.find(BEGIN), before.find(END)) {
-        (Some(begin), Some(end)) if begin < end => {
-            let rest = &before[end + END.len()..];
-            format!("{}{block}{}", &before[..begin], rest.strip_prefix('\n').unwrap_or(rest))
-        }
-        _ if before.is_empty() => block,
-        _ => format!("{}\n\n{block}", before.trim_end()),
-    };
+    let after = with_block(&before, text);
     let expected = if is_new { Expected::Absent } else { Expected::Content(before.as_bytes()) };
     let after = writer::with_line_endings_of(&before, &after);
     writer::replace(path, expected, after.as_bytes(), writer::PLAIN)
         .with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_block_is_replaced() {
+        let block = |text: &str| format!("{BEGIN}\n{text}\n{END}\n");
+        let new = block("new");
+        for (before, expected) in [
+            (String::new(), new.clone()),
+            ("mine\n".to_owned(), format!("mine\n\n{new}")),
+            (format!("mine\n{}yours\n", block("old")), format!("mine\n{new}yours\n")),
+            (block("old").trim_end().to_owned(), new.clone()),
+            (block("old").replace('\n', "\r\n"), new.clone()),
+            // Marks inside a line are text of a person.
+            (format!("about {BEGIN} and {END}\n"), format!("about {BEGIN} and {END}\n\n{new}")),
+            (format!("{END}\nmine\n{}", block("old")), format!("{END}\nmine\n{new}")),
+            (format!("{BEGIN}\nmine\n{}", block("old")), format!("{BEGIN}\nmine\n{new}")),
+        ] {
+            assert_eq!(with_block(&before, "new\n"), expected, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn text_with_the_marks_does_not_end_the_block() {
+        let text = format!("a {END}\n{END}\n{BEGIN}\n");
+        let once = with_block("mine\n", &text);
+        assert_eq!(with_block(&once, &text), once);
+        assert_eq!(with_block(&once, "new\n"), with_block("mine\n", "new\n"));
+    }
 }

@@ -7,7 +7,7 @@ use anstyle::AnsiColor;
 use clap::Args;
 use gatehost::author::{self, Case, CaseOutcome, Promise, Trial, VerifierProject};
 use gatehost::runtime::{ComponentSource, LogLine};
-use gatehost::text;
+use gatehost::text::{self, write_json};
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -58,7 +58,7 @@ pub(crate) fn run(global: &Global, command: &TestArgs) -> Result<Exit, Error> {
     let color = terminal::color(global.color, &std::io::stdout());
     match command.format {
         OutputFormat::Human => tried.human(&mut out, color, global)?,
-        OutputFormat::Json => writeln!(out, "{:#}", tried.json(&source))?,
+        OutputFormat::Json => write_json(&mut out, &tried.json(&source))?,
     }
     Ok(tried.status().into())
 }

@@ -12,6 +12,7 @@ use gatehost::ledger::{Head, Ledger, Survey};
 use gatehost::overrides;
 use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
+use gatehost::text::write_json;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
     if !damages.is_empty() {
         if command.format == OutputFormat::Json {
             let why = "the ledger is damaged";
-            writeln!(out, "{:#}", json!({ "version": 1, "verified": false, "why": why, "damages": damages }))?;
+            write_json(&mut out, &json!({ "version": 1, "verified": false, "why": why, "damages": damages }))?;
         } else {
             writeln!(out, "not verified: the ledger is damaged")?;
             for damage in &damages {
@@ -113,13 +114,12 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
     };
     if command.format == OutputFormat::Json {
         let overridden = matches!(answer, Verification::Overridden(..));
-        writeln!(
-            out,
-            "{:#}",
-            json!({
+        write_json(
+            &mut out,
+            &json!({
                 "version": 1, "verified": verified, "overridden": overridden, "why": line, "entry": entry,
                 "tree": tree, "base": base, "plan": question.plan, "head": ledger.head()?.to_string(),
-            })
+            }),
         )?;
     } else {
         writeln!(out, "{line}")?;

@@ -183,7 +183,7 @@ fn read(lines: &mpsc::Sender<Line>) {
 /// Writes messages until the transport is dropped.
 fn write(mut answers: mpsc::Receiver<ServerJsonRpcMessage>, pending: &Pending) -> io::Result<()> {
     while let Some(message) = answers.blocking_recv() {
-        let mut line = serde_json::to_vec(&message)?;
+        let mut line = gatehost::text::json_line(&message)?.into_bytes();
         line.push(b'\n');
         let mut out = io::stdout().lock();
         out.write_all(&line)?;
