@@ -16,6 +16,7 @@ mod frozen;
 mod full_disk;
 mod git;
 mod guests;
+mod hidden;
 mod hooks;
 mod hostile;
 mod install;

@@ -5,6 +5,7 @@ mod hidden;
 use anstyle::Style;
 use hidden::Hidden;
 use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,6 +47,19 @@ pub fn clean_line(text: &str, max: usize) -> String {
         }
     }
     line
+}
+
+/// The most characters of one text in a document.
+const MAX_TEXT: usize = 100_000;
+
+/// Makes every text of a document safe to show, as [`clean`] does.
+pub fn clean_value(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = clean(text, MAX_TEXT),
+        Value::Array(items) => items.iter_mut().for_each(clean_value),
+        Value::Object(entries) => entries.values_mut().for_each(clean_value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Returns how many invisible characters a text has, as marks of [`clean`] or still as themselves.
@@ -202,7 +216,7 @@ mod tests {
         let json = "{\n\t\"a\": \"\u{9b}8m\u{7f}\u{202e}\u{E0041}ä\"\n}";
         let clean = clean_json(json.to_owned());
         assert_eq!(clean, "{\n\t\"a\": \"\\u009b8m\\u007f\\u202e\\udb40\\udc41ä\"\n}");
-        let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).expect("JSON");
+        let read = |json: &str| serde_json::from_str::<Value>(json).expect("JSON");
         assert_eq!(read(&clean), read(json));
     }
 

@@ -3,12 +3,9 @@
 
 use crate::error::Error;
 use crate::record::{MistakeDocument, MistakeEntry, Record, VERSION};
-use crate::text::{clean, write_json};
+use crate::text::{clean_value, write_json};
 use serde_json::Value;
 use std::io::{self, Write};
-
-/// The most characters of one text in a record that is read again.
-const MAX_TEXT: usize = 100_000;
 
 /// Reads a record that [`json`] wrote. Anybody may have written it, so every text in it is made safe to show.
 pub fn read(bytes: &[u8]) -> Result<Record, Error> {
@@ -22,17 +19,8 @@ pub fn read(bytes: &[u8]) -> Result<Record, Error> {
         }
         None => return Err(invalid().hint("`gate run --format json` prints one".to_owned())),
     }
-    clean_all(&mut document);
+    clean_value(&mut document);
     serde_json::from_value(document).map_err(|error| invalid().because(error))
-}
-
-fn clean_all(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = clean(text, MAX_TEXT),
-        Value::Array(items) => items.iter_mut().for_each(clean_all),
-        Value::Object(entries) => entries.values_mut().for_each(clean_all),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Writes the record.

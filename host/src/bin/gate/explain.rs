@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
     writeln!(out, "entries of the run")?;
     for entry in besides {
         let time = log::time(&entry, global.verbose);
-        writeln!(out, "  {:>5}  {time}  {:<12}  {}", entry.seq, entry.kind, log::says(&entry)?)?;
+        writeln!(out, "  {:>5}  {time}  {:<12}  {}", entry.seq, entry.kind, clean_line(&log::says(&entry)?, 500))?;
     }
     Ok(Exit::Pass)
 }
@@ -91,13 +91,13 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
 /// Prints the details of a check.
 fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record]) -> io::Result<()> {
     let Some(verifier) = &node.verifier else { return Ok(()) };
-    writeln!(out, "check {}: {}", node.name, clean_line(&verifier.name, 200))?;
+    writeln!(out, "check {}: {}", clean_line(&node.name, 200), clean_line(&verifier.name, 200))?;
     writeln!(out, "  component {}", verifier.digest)?;
     if !verifier.settings.is_empty() {
         writeln!(out, "  settings {}", verifier.settings)?;
     }
     if !verifier.grants.is_empty() {
-        writeln!(out, "  granted {}", verifier.grants.join(", "))?;
+        writeln!(out, "  granted {}", clean_line(&verifier.grants.join(", "), usize::MAX))?;
     }
     if let Some(files) = node.files.as_ref().filter(|files| !files.is_empty()) {
         let (cached, all) = (node.cached(), terminal::count(files.len(), "file"));

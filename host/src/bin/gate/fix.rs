@@ -10,7 +10,7 @@ use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::fix::{self, FileFix};
 use gatehost::session::{Policy, Request};
-use gatehost::text::clean_line;
+use gatehost::text::{self, clean_line};
 use similar::TextDiff;
 use std::io::Write;
 use std::path::PathBuf;
@@ -74,8 +74,14 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
         writeln!(out, "fix: nothing to write: {why}; gate {}", status.as_str())?;
         return Ok(status.into());
     }
+    let mut invisible = 0;
     for file in &proposal.files {
-        write!(out, "{}", difference(file))?;
+        let difference = difference(file);
+        invisible += text::invisible(&difference);
+        write!(out, "{difference}")?;
+    }
+    if let Some(note) = text::invisible_note(invisible) {
+        writeln!(out, "note: {note}")?;
     }
     let after = proposal.after.as_ref().map_or(status, |record| record.status);
     let files = terminal::count(proposal.files.len(), "file");
@@ -99,5 +105,5 @@ fn difference(file: &FileFix) -> String {
     let diff = TextDiff::from_lines(&file.before, &file.after);
     let text = diff.unified_diff().context_radius(2).header(&format!("a/{path}"), &format!("b/{path}")).to_string();
     // The content of a file must not move the cursor.
-    gatehost::text::clean(&text, 1 << 20)
+    text::clean(&text, 1 << 20)
 }

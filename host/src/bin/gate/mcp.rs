@@ -16,6 +16,7 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, setup};
 use gatehost::environment::Environment;
 use gatehost::session::Host;
+use gatehost::text::{clean, clean_line, clean_value};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
@@ -97,10 +98,14 @@ impl ServerHandler for McpServer {
             () = context.ct.cancelled() => Some(Err("the call was cancelled".to_owned())),
         };
         match answer {
-            Some(Ok(content)) => Ok(CallToolResult::structured(content).into()),
-            Some(Err(why)) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
+            // The client decodes what is escaped, and the agent reads what is decoded: marks stay visible.
+            Some(Ok(mut content)) => {
+                clean_value(&mut content);
+                Ok(CallToolResult::structured(content).into())
+            }
+            Some(Err(why)) => Ok(CallToolResult::error(vec![ContentBlock::text(clean(&why, usize::MAX))]).into()),
             None => {
-                let name = gatehost::text::clean_line(&request.name, 100);
+                let name = clean_line(&request.name, 100);
                 Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None))
             }
         }

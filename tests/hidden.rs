@@ -1,0 +1,170 @@
+//! A verifier that hides characters in every string that it controls, and every command that prints such strings: nobody reads
+//! a text that has more in it than they see.
+//!
+//! `host/src/report/tests.rs` has every character and every format of reports; here are the programs and the other commands.
+
+use crate::support;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// One or more of each kind: C0, DEL, C1, soft hyphen, joiners, fillers, direction, separators, variation selectors, tags, a
+/// byte order mark, interlinear annotation, musical and shorthand format characters, unassigned ones.
+const HIDDEN: &str = "\u{1b}\u{8}\u{7f}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180b}\u{180e}\u{200b}\u{200d}\u{200e}\
+    \u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\
+    \u{fff9}\u{1bca0}\u{1d173}\u{e0000}\u{e0001}\u{e0041}\u{e007f}\u{e0100}\u{e01ef}\u{e0fff}\u{e0b0}\u{f0000}";
+
+/// A program that logs, and prints this verdict whatever it is given.
+fn verifier(verdict: &Value, log: &str) -> Vec<u8> {
+    let escaped = |text: &str| text.bytes().map(|byte| format!("\\{byte:02x}")).collect::<String>();
+    let verdict = verdict.to_string();
+    let program = format!(
+        r#"(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 2)
+  (data (i32.const 1024) "{}")
+  (data (i32.const 65536) "{}")
+  (func $print (param $to i32) (param $at i32) (param $length i32)
+    (i32.store (i32.const 0) (local.get $at))
+    (i32.store (i32.const 4) (local.get $length))
+    (drop (call $write (local.get $to) (i32.const 0) (i32.const 1) (i32.const 8))))
+  (func (export "_start")
+    (call $print (i32.const 2) (i32.const 1024) (i32.const {}))
+    (call $print (i32.const 1) (i32.const 65536) (i32.const {}))))"#,
+        escaped(log),
+        escaped(&verdict),
+        log.len(),
+        verdict.len()
+    );
+    wat::parse_str(program).expect("a program")
+}
+
+/// Runs a program in the work, and returns everything that it printed.
+fn run(home: &Path, program: &str, arguments: &[&str], input: &str) -> String {
+    let mut command = Command::new(program);
+    support::isolate(command.args(arguments), &home.join("work"), home).env("GATE_STATE_DIR", home.join("state"));
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("it starts");
+    // It may end before it has read everything.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("it ends");
+    let printed = [output.stdout, output.stderr].concat();
+    String::from_utf8(printed).expect("UTF-8")
+}
+
+/// Asserts that a text has none of the characters, neither as they are nor where a program decodes JSON.
+fn assert_visible(what: &str, text: &str) {
+    let seen = text.chars().find(|c| HIDDEN.contains(*c));
+    assert_eq!(seen, None, "{what}: {text:?}");
+}
+
+#[test]
+fn no_command_prints_a_hidden_character() {
+    let hidden: String = HIDDEN.chars().flat_map(|c| [c, 'x']).collect();
+    let short: String = hidden.chars().skip(20).take(60).collect();
+    let edit = json!({ "start_line": 1, "start_column": 1, "end_line": 1, "end_column": 1, "replacement": hidden });
+    let finding = json!({
+        "code": short, "level": "error", "message": hidden, "hint": hidden, "key": hidden, "url": format!("https://a/{hidden}"),
+        "place": { "path": "a.json", "line": 1, "column": 1, "end_line": 1, "end_column": 2 },
+        "fix": { "description": hidden, "edits": [edit] },
+    });
+    let verdict = json!({
+        "status": "fail", "summary": hidden, "class": short, "metrics": [{ "name": short, "value": 1.0 }], "findings": [finding],
+    });
+    let home = support::tempdir().expect("a folder");
+    let work = home.path().join("work");
+    fs::create_dir(&work).expect("a folder");
+    fs::write(home.path().join("hiding.wasm"), verifier(&verdict, &format!("{hidden}\n"))).expect("written");
+    let gate_toml = "[gate.main]\nall = [\"hiding\", \"tests\"]\n[check.hiding]\nverifier = \"../hiding.wasm\"\nfiles = [\"*.json\"]\n\
+                     [check.tests]\nverifier = \"command\"\ngrants = [\"command:tests\"]\n[command.tests]\nrun = [\"cat\", \"said\"]\n";
+    fs::write(work.join("gate.toml"), gate_toml).expect("written");
+    fs::write(work.join("a.json"), "{}\n").expect("written");
+    fs::write(work.join("said"), format!("{hidden}\n")).expect("written");
+    let gate = env!("CARGO_BIN_EXE_gate");
+    let gate = |arguments: &str, input: &str| run(home.path(), gate, &arguments.split(' ').collect::<Vec<_>>(), input);
+    for arguments in ["init -q", "add -A", "commit -qm first"] {
+        run(home.path(), "git", &arguments.split(' ').collect::<Vec<_>>(), "");
+    }
+    fs::write(work.join("a.json"), "{ }\n").expect("written");
+
+    let printed = gate("run", "");
+    assert!(printed.contains("⟨U+E0100⟩") && printed.contains("invisible characters are shown as marks"), "{printed}");
+    for format in ["human", "json", "feedback", "sarif", "junit", "github", "gitlab", "rdjsonl", "markdown", "html"] {
+        for command in ["run -v --format", "report --format"] {
+            let arguments = format!("{command} {format}");
+            assert_visible(&arguments, &gate(&arguments, ""));
+        }
+    }
+    let task = work.join("task.md");
+    fs::write(&task, format!("# {hidden}\n\n{hidden}\n")).expect("written");
+    for arguments in [
+        "run --events -",
+        "run --task task.md --claim said",
+        "fix",
+        "fix a.json",
+        "loop --task task.md --max-bounces 1 -- true",
+        "loop --task task.md --max-bounces 1 --format json -- true",
+        "log",
+        "log --format json",
+        "explain",
+        "explain --format json",
+        "status",
+        "status --format json",
+        "stats",
+        "stats --format json",
+        "verify",
+        "verify --format json",
+        "report --html",
+        "bundle",
+        "inspect ../hiding.wasm",
+        "inspect --format json ../hiding.wasm",
+        "plan",
+        "list",
+    ] {
+        let printed = gate(arguments, "");
+        assert!(!printed.contains("Usage:"), "{arguments}: {printed}");
+        assert_visible(arguments, &printed);
+    }
+    gate("status --write STATE.md", "");
+    assert_visible("STATE.md", &fs::read_to_string(work.join("STATE.md")).expect("written"));
+
+    // What an agent reads is decoded first.
+    let stop = json!({
+        "session_id": "s", "transcript_path": "/nonexistent", "cwd": work, "permission_mode": "default",
+        "hook_event_name": "Stop", "stop_hook_active": false, "last_assistant_message": "done",
+    });
+    let printed = gate("hook --host claude", &stop.to_string());
+    assert_visible("hook", &printed);
+    let answer: Value = serde_json::from_str(printed.lines().next().expect("an answer")).expect("JSON");
+    let reason = answer["reason"].as_str().expect("a reason");
+    assert_visible("hook, decoded", reason);
+    assert!(reason.contains("⟨U+200D⟩") && reason.contains("invisible characters"), "{reason}");
+    let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": {} } });
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } },
+    });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let lines: Vec<String> =
+        [hello, ready, call(1, "verify"), call(2, "fix"), call(3, "status")].iter().map(Value::to_string).collect();
+    let printed = gate("mcp", &(lines.join("\n") + "\n"));
+    assert_visible("mcp", &printed);
+    let replies = printed.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results: Vec<Value> = replies.filter(|reply| reply["result"]["structuredContent"].is_object()).collect();
+    assert_eq!(results.len(), 3, "{printed}");
+    for result in results {
+        decoded(&result["result"]);
+    }
+}
+
+/// Asserts that no decoded text of a document hides anything.
+fn decoded(value: &Value) {
+    match value {
+        Value::String(text) => assert_visible("mcp, decoded", text),
+        Value::Array(items) => items.iter().for_each(decoded),
+        Value::Object(entries) => entries.values().for_each(decoded),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
