@@ -120,13 +120,7 @@ fn take_over(copy: &Path, work: &Path, base: &str, environment: &Environment) ->
     };
     let opened = |error: std::io::Error| Error::host("cannot open the work").because(error);
     let (from, to) = (Workspace::open(copy).map_err(opened)?, Beneath::open(work).map_err(opened)?);
-    // First all that goes, so that a file may take the place of a folder and the other way round.
-    paths.iter().try_for_each(|path| to.remove(path).map_err(|error| cannot(path, error)))?;
-    for path in &paths {
-        let target = to.copy(&from, path).map_err(|error| cannot(path, error))?;
-        target.map_or(Ok(()), |target| to.link(path, &target)).map_err(|error| cannot(path, error))?;
-    }
-    Ok(())
+    to.take_over(&from, &paths).map_err(|(path, error)| cannot(&path, error))
 }
 
 #[cfg(test)]

@@ -107,8 +107,7 @@ impl Staged {
         mode: u32,
     ) -> Result<(Self, File), WriteError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let random = random::<8>().ok_or_else(|| io::Error::other("the system has no random bytes"))?;
-        let beside = Beside { folder, name: format!("{PREFIX}{}", text::hex(&random)).into() };
+        let beside = Beside { folder, name: name_beside()?.into() };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut live = LIVE.lock();
@@ -248,10 +247,7 @@ impl Drop for Staged {
 
 /// Lets all files take their places. If one cannot, all others are put back.
 pub(crate) fn commit(mut staged: Vec<Staged>) -> Result<(), WriteError> {
-    let live = LIVE.lock();
-    if live.is_none() {
-        return Err(interrupted().into());
-    }
+    let live = uninterrupted()?;
     let done = staged.iter_mut().try_for_each(Staged::exchange).and_then(|()| synced(&staged));
     if done.is_err() {
         staged.iter_mut().rev().for_each(Staged::undo);
@@ -272,6 +268,18 @@ fn synced(staged: &[Staged]) -> Result<(), WriteError> {
         }
     }
     Ok(())
+}
+
+/// Returns a new name for a file or a folder beside the written one.
+pub(super) fn name_beside() -> io::Result<String> {
+    let random = random::<8>().ok_or_else(|| io::Error::other("the system has no random bytes"))?;
+    Ok(format!("{PREFIX}{}", text::hex(&random)))
+}
+
+/// While the value exists, an interrupted program waits before it exits.
+pub(super) fn uninterrupted() -> io::Result<impl Drop> {
+    let live = LIVE.lock();
+    if live.is_some() { Ok(live) } else { Err(interrupted()) }
 }
 
 fn interrupted() -> io::Error {
@@ -304,12 +312,12 @@ fn copy_attributes(from: impl AsFd, to: impl AsFd) -> Result<(), WriteError> {
 
 /// Fails at the step that a test chose.
 #[cfg(test)]
-fn fault() -> io::Result<()> {
+pub(super) fn fault() -> io::Result<()> {
     super::tests::fault()
 }
 
 #[cfg(not(test))]
 #[expect(clippy::unnecessary_wraps, reason = "in tests, it fails")]
-fn fault() -> io::Result<()> {
+pub(super) fn fault() -> io::Result<()> {
     Ok(())
 }

@@ -9,10 +9,13 @@ thread_local! {
     static FAILS_IN: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Fails at the step that the test of this thread chose.
+/// Fails once, at the step that the test of this thread chose.
 pub(super) fn fault() -> io::Result<()> {
     FAILS_IN.with(|left| match left.get() {
-        Some(0) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+        Some(0) => {
+            left.set(None);
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        }
         Some(more) => {
             left.set(Some(more - 1));
             Ok(())
@@ -112,6 +115,53 @@ fn a_failure_at_any_step_leaves_every_old_file() {
     // Three files: each is created, written and synced, takes its place, and its folder is synced.
     assert_eq!(failures, 3 * 5);
     assert_eq!(content(folder.path()), files(&[("a", "new a"), ("c", "new c"), ("sub/b", "new b")]));
+}
+
+#[test]
+fn a_folder_is_taken_over_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let put = |name: &str, text: &str| {
+        fs::create_dir_all(at(name).parent().expect("a folder")).expect("a folder");
+        fs::write(at(name), text).expect("written");
+    };
+    [("work/a", "old a"), ("work/gone", "old"), ("work/file", "old"), ("work/sub/b", "old b"), ("work/other", "other")]
+        .into_iter()
+        .for_each(|(name, text)| put(name, text));
+    [("from/a", "new a"), ("from/file/inner", "new"), ("from/sub", "new sub"), ("from/deep/new", "new")]
+        .into_iter()
+        .for_each(|(name, text)| put(name, text));
+    symlink("a", at("work/link")).expect("a link");
+    symlink("../elsewhere", at("from/link")).expect("a link");
+    fs::set_permissions(at("from/a"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    let paths = ["a", "deep/new", "file", "file/inner", "gone", "link", "missing", "sub", "sub/b"];
+    let paths = paths.into_iter().map(str::to_owned).collect();
+    let (from, work) = (crate::workspace::Workspace::open(&at("from")), Beneath::open(&at("work")));
+    let (from, work) = (from.expect("a folder"), work.expect("a folder"));
+    let old = content(&at("work"));
+    let mut failures = 0;
+    loop {
+        FAILS_IN.set(Some(failures));
+        let done = work.take_over(&from, &paths);
+        FAILS_IN.set(None);
+        if done.is_ok() {
+            break;
+        }
+        assert_eq!(content(&at("work")), old, "step {failures}");
+        failures += 1;
+    }
+    assert!(failures > 20, "{failures} steps");
+    let new = [
+        ("a", "new a"),
+        ("deep/new", "new"),
+        ("file/inner", "new"),
+        ("link", "-> ../elsewhere"),
+        ("other", "other"),
+        ("sub", "new sub"),
+    ];
+    assert_eq!(content(&at("work")), files(&new));
+    assert_eq!(fs::metadata(at("work/a")).expect("there").mode() & 0o777, 0o755);
+    assert_eq!(fs::read_dir(at("work")).expect("a folder").count(), 6);
 }
 
 #[test]
