@@ -46,6 +46,14 @@ impl Driver<'_> {
         let mut copies = Vec::new();
         for _ in 0..runs {
             let copy = changes::copy(folder, self.base(), environment)?;
+            // It would be deleted with the result, because no copy has it.
+            if let Some(link) = copy.left_out().first() {
+                let link = text::clean_line(link, 200);
+                return Err(Error::input(format_args!(
+                    "the symlink `{link}` leads out of the work, so no copy has it"
+                ))
+                .hint("remove the symlink or ignore it with git, or run without `--runs`".to_owned()));
+            }
             let mut wanted = LoopRequest { resume: None, ..self.wanted.clone() };
             wanted.request.folder = copy.root().join(&inside);
             wanted.request.ledger = LedgerUse::Off;

@@ -19,6 +19,7 @@ pub(crate) struct Copy {
     root: PathBuf,
     original: PathBuf,
     environment: Environment,
+    left_out: Vec<String>,
     _folder: Temporary,
 }
 
@@ -26,6 +27,11 @@ impl Copy {
     /// Returns the root of the copy.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the symlinks that are missing, because they lead out of the working tree or into its repository.
+    pub(crate) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 }
 
@@ -52,7 +58,8 @@ impl Repository {
         let name = root.to_str().ok_or_else(|| ChangesError::BadPath(root.display().to_string()))?;
         git.run(&["worktree", "prune"])?;
         git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
-        let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
+        let (original, environment) = (self.root.clone(), self.environment.clone());
+        let mut copy = Copy { root, original, environment, left_out: Vec::new(), _folder: folder };
         // The environment may refer to the original.
         let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
         Git::open_other(&copy.root, &self.environment, &self.deadline)?
@@ -72,6 +79,7 @@ impl Repository {
         let inside = Workspace::open(&copy.root).map_err(failed)?;
         for (link, _) in links.iter().filter(|(link, _)| !inside.stays_inside(link)) {
             into.remove(link).map_err(|error| unusable(link, &error))?;
+            copy.left_out.push(link.clone());
         }
         Ok(copy)
     }
