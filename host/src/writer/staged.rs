@@ -51,6 +51,8 @@ enum Stage {
     Old,
     /// Nothing: there was no file before.
     Empty,
+    /// The only copy of the old content, because it could not be put back.
+    Lost,
 }
 
 /// A file that was written beside the one that it replaces.
@@ -162,7 +164,7 @@ impl Staged {
         self.stage = Stage::Old;
         // Looked at where nobody else writes it any more.
         if !self.is_expected(beside)? {
-            self.undo();
+            self.undo()?;
             return Err(WriteError::Changed);
         }
         Ok(())
@@ -221,17 +223,26 @@ impl Staged {
     }
 
     /// Puts the old file back.
-    fn undo(&mut self) {
+    fn undo(&mut self) -> Result<(), WriteError> {
         let (folder, beside) = (&*self.beside.folder, &*self.beside.name);
         let undone = match self.stage {
-            Stage::New => Ok(()),
+            Stage::New | Stage::Lost => return Ok(()),
+            Stage::Old | Stage::Empty if fault().is_err() => Err(Errno::IO),
             // Exchanged, because a folder that somebody put there cannot replace a file.
             Stage::Old => rustix::fs::renameat_with(folder, beside, folder, &*self.name, RenameFlags::EXCHANGE)
                 .or_else(|_| rustix::fs::renameat(folder, beside, folder, &*self.name)),
             Stage::Empty => rustix::fs::unlinkat(folder, &*self.name, AtFlags::empty()),
         };
-        if undone.is_ok() {
-            self.stage = Stage::New;
+        match (undone, self.stage) {
+            (Err(_), Stage::Old) => {
+                self.stage = Stage::Lost;
+                Err(WriteError::NotRestored((&self.beside.name).into()))
+            }
+            (Err(errno), _) => Err(errno.into()),
+            (Ok(()), _) => {
+                self.stage = Stage::New;
+                Ok(())
+            }
         }
     }
 }
@@ -241,7 +252,9 @@ impl Drop for Staged {
         if let Some(live) = &mut *LIVE.lock() {
             live.remove(&self.number);
         }
-        self.beside.remove();
+        if self.stage != Stage::Lost {
+            self.beside.remove();
+        }
     }
 }
 
@@ -249,9 +262,9 @@ impl Drop for Staged {
 pub(crate) fn commit(mut staged: Vec<Staged>) -> Result<(), WriteError> {
     let live = uninterrupted()?;
     let done = staged.iter_mut().try_for_each(Staged::exchange).and_then(|()| synced(&staged));
-    if done.is_err() {
-        staged.iter_mut().rev().for_each(Staged::undo);
-    }
+    // All of them, whatever becomes of one.
+    let mut undo = || staged.iter_mut().rev().map(Staged::undo).fold(Ok(()), Result::and);
+    let done = done.map_err(|error| undo().err().unwrap_or(error));
     // Before the files are dropped, which needs it.
     drop(live);
     done

@@ -7,13 +7,15 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 thread_local! {
     /// The number of the step that fails, counted down.
     static FAILS_IN: Cell<Option<usize>> = const { Cell::new(None) };
+    /// How many steps fail after that one.
+    static THEN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Fails once, at the step that the test of this thread chose.
+/// Fails at the steps that the test of this thread chose.
 pub(super) fn fault() -> io::Result<()> {
     FAILS_IN.with(|left| match left.get() {
         Some(0) => {
-            left.set(None);
+            left.set(THEN.get().checked_sub(1).inspect(|then| THEN.set(*then)).map(|_| 0));
             Err(io::Error::from(io::ErrorKind::StorageFull))
         }
         Some(more) => {
@@ -115,6 +117,23 @@ fn a_failure_at_any_step_leaves_every_old_file() {
     // Three files: each is created, written and synced, takes its place, and its folder is synced.
     assert_eq!(failures, 3 * 5);
     assert_eq!(content(folder.path()), files(&[("a", "new a"), ("c", "new c"), ("sub/b", "new b")]));
+}
+
+#[test]
+fn what_cannot_be_put_back_is_not_deleted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let beneath = Beneath::open(folder.path()).expect("a folder");
+    ["a", "b"].iter().for_each(|name| fs::write(folder.path().join(name), "old").expect("written"));
+    let stage = |name| beneath.stage(name, Expected::Content(b"old"), b"new", PLAIN).expect("staged");
+    let staged = vec![stage("a"), stage("b")];
+    // The first file takes its place. The second does not, and the first cannot be put back.
+    FAILS_IN.set(Some(1));
+    THEN.set(1);
+    let done = commit(staged);
+    FAILS_IN.set(None);
+    let Err(WriteError::NotRestored(kept)) = done else { panic!("{done:?}") };
+    let kept = kept.display().to_string();
+    assert_eq!(content(folder.path()), files(&[("a", "new"), ("b", "old"), (&kept, "old")]));
 }
 
 #[test]
