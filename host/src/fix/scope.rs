@@ -41,6 +41,8 @@ const SETTINGS: &[&str] = &[
     ".gitattributes",
     ".gitconfig",
     ".githooks",
+    // It decides which files are checked.
+    ".gitignore",
     ".github/agents",
     ".github/copilot",
     ".github/copilot-instructions.md",
@@ -244,6 +246,7 @@ mod tests {
             ".husky./pre-commit",
             ".github/workflows/ci.yml",
             "sub/AGENTS.md",
+            "src/.gitignore",
             ".hg/hgrc",
         ] {
             assert!(is_settings(path), "{path}");
@@ -253,7 +256,7 @@ mod tests {
             ".github/ISSUE_TEMPLATE.md",
             "docs/agents.md.txt",
             "docs/lefthook.yml.md",
-            "src/.gitignore",
+            "src/gitignore",
             "a.mcp.json",
             "README.md",
         ] {
