@@ -15,6 +15,7 @@ fn in_namespace(home: &std::path::Path, script: &str) -> Option<Output> {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "says that the test was skipped")]
 fn a_full_disk_leaves_the_old_files() {
     let home = crate::support::tempdir().expect("a folder");
     let home = home.path().canonicalize().expect("a folder");

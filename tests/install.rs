@@ -56,6 +56,31 @@ impl Work {
     }
 }
 
+/// If one hook cannot be installed, all others are as they were.
+#[test]
+fn hooks_are_installed_as_a_set() {
+    let work = Work::new();
+    let at = |name: &str| work.folder().join(".git/hooks").join(name);
+    work.write(".git/hooks/pre-commit", "#!/bin/sh\necho mine\n");
+    fs::create_dir(at("pre-push")).expect("a folder");
+    let names = || {
+        let entries = fs::read_dir(work.folder().join(".git/hooks")).expect("a folder");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let (code, said) = work.run("gate", &["install", "git"]);
+    assert_eq!((code, names()), (Some(2), before), "{said}");
+    assert_eq!(work.read(".git/hooks/pre-commit"), "#!/bin/sh\necho mine\n");
+    fs::remove_dir(at("pre-push")).expect("removed");
+    // An earlier installation was killed after it had given the hook its second name.
+    fs::hard_link(at("pre-commit"), at("pre-commit.before-gate")).expect("a link");
+    work.must("gate", &["install", "git"]);
+    assert_eq!(work.read(".git/hooks/pre-commit.before-gate"), "#!/bin/sh\necho mine\n");
+    assert!(work.read(".git/hooks/pre-commit").contains("gate"));
+}
+
 #[test]
 fn every_installed_hook_blocks_through_a_shell_without_a_path() {
     let work = Work::new();

@@ -88,7 +88,7 @@ impl Stage {
 }
 
 /// The shim, built once.
-fn shim() -> PathBuf {
+pub(crate) fn shim() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let build = || {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ledger/shim.c");

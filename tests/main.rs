@@ -12,6 +12,7 @@ mod component;
 mod deadline;
 mod determinism;
 mod embedding;
+mod failing_calls;
 mod frozen;
 mod full_disk;
 mod git;

@@ -165,10 +165,11 @@ pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>,
     repository(&real, environment)
 }
 
-/// Returns the folders in the repository at `root` that its configuration names for git hooks, relative to the root.
-pub(crate) fn hooks_folders(root: &Path, environment: &Environment) -> Result<Vec<String>, ChangesError> {
+/// Returns the files and folders in the repository at `root` that the configuration of git names, such as hooks and filters,
+/// relative to the root.
+pub(crate) fn named_by_git(root: &Path, environment: &Environment) -> Result<Vec<String>, ChangesError> {
     match git::Repository::find(root, environment)? {
-        Some(repository) => repository.hooks_folders(),
+        Some(repository) => repository.named_by_configuration(),
         None => Ok(Vec::new()),
     }
 }

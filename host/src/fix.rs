@@ -86,10 +86,23 @@ pub fn offers(record: &Record) -> bool {
     offered(&record.gate).next().is_some()
 }
 
-/// Returns the fixes of a record that do not ask for settings of an agent, an editor or git, each with its check and finding.
-pub fn harmless(record: &Record) -> impl Iterator<Item = (&Node, &Finding, &Fix)> {
-    let fixes = offered(&record.gate).filter(|offer| !scope::is_settings(offer.path));
-    fixes.filter_map(|offer| Some((offer.check, offer.finding, offer.finding.fix.as_ref()?)))
+/// Returns the fixes of a record that [`propose`] would try, each with its check and finding.
+pub fn permitted<'r>(
+    request: &Request,
+    pinned: &Pinned,
+    record: &'r Record,
+) -> Result<Vec<(&'r Node, &'r Finding, &'r Fix)>, Error> {
+    if !offers(record) {
+        return Ok(Vec::new());
+    }
+    let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
+    let scope = FixScope::new(pinned, work.workspace.root(), &work.changes, &request.environment)?;
+    let is_permitted = |offer: &Offer<'_>| {
+        let text = text(&work.workspace, offer.path);
+        text.is_some_and(|text| scope.refuses(offer.check, offer.path, &text).is_none())
+    };
+    let permitted = offered(&record.gate).filter(is_permitted);
+    Ok(permitted.filter_map(|offer| Some((offer.check, offer.finding, offer.finding.fix.as_ref()?))).collect())
 }
 
 /// Finds the fixes that help. `pinned` is the gate, and `before` its record of the work as it is.
@@ -130,7 +143,8 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     }
     let files = Beneath::open(copy.root()).map_err(cannot)?;
     let work = Workspace::open(copy.root()).map_err(cannot)?;
-    let trial = FixTrial { host, request: trial, work, files, scope, refused: RefCell::default() };
+    let (refused, written) = (RefCell::default(), RefCell::default());
+    let trial = FixTrial { host, request: trial, work, files, scope, refused, written };
     let start = trial.judge()?;
     let paths: BTreeSet<String> = offered(&start.gate).map(|offer| offer.path.to_owned()).collect();
     let kept = match trial.repair(&start, &paths)? {
@@ -161,6 +175,8 @@ struct FixTrial<'t> {
     files: Beneath,
     scope: FixScope<'t>,
     refused: RefCell<BTreeMap<String, OutOfScope>>,
+    /// What was written into the copy last. All other files have the content that they have in the workspace.
+    written: RefCell<BTreeMap<String, String>>,
 }
 
 impl FixTrial<'_> {
@@ -183,7 +199,7 @@ impl FixTrial<'_> {
                     let Some(text) = self.text(offer.path) else { continue };
                     texts.insert(offer.path, text);
                 }
-                if let Some(why) = self.scope.refuses(offer.check, offer.path, &texts[offer.path]) {
+                if let Some(why) = self.refuses(&offer, &texts[offer.path]) {
                     self.refused.borrow_mut().insert(offer.path.to_owned(), why);
                     continue;
                 }
@@ -212,16 +228,26 @@ impl FixTrial<'_> {
         Ok(None)
     }
 
-    /// Returns the text of a file that can be fixed: a regular text file that is not too large.
+    /// Returns why a fix is not tried. What a check itself wrote into the copy is not what it was asked about.
+    fn refuses(&self, offer: &Offer<'_>, now: &str) -> Option<OutOfScope> {
+        let was_given = match self.written.borrow().get(offer.path) {
+            Some(written) => written == now,
+            None => self.scope.has(offer.path, now),
+        };
+        self.scope.refuses(offer.check, offer.path, now).or((!was_given).then_some(OutOfScope::NotJudged))
+    }
+
     fn text(&self, path: &str) -> Option<String> {
-        String::from_utf8(self.work.read(path, MAX_BYTES).ok()?).ok()
+        text(&self.work, path)
     }
 
     /// Replaces a file of the copy.
     fn put(&self, path: &str, before: &str, after: &str) -> Result<(), Error> {
         let written = self.files.replace(path, Expected::Content(before.as_bytes()), after.as_bytes(), writer::PLAIN);
         let what = format_args!("cannot fix the copy of `{}`", clean_line(path, 200)).to_string();
-        written.map_err(|error| Error::host(what).because(error))
+        written.map_err(|error| Error::host(what).because(error))?;
+        self.written.borrow_mut().insert(path.to_owned(), after.to_owned());
+        Ok(())
     }
 
     /// Fixes one file after the other, and keeps the fixes that help.
@@ -237,6 +263,11 @@ impl FixTrial<'_> {
         }
         Ok(kept)
     }
+}
+
+/// Returns the text of a file that can be fixed: a regular text file that is not too large.
+fn text(work: &Workspace, path: &str) -> Option<String> {
+    String::from_utf8(work.read(path, MAX_BYTES).ok()?).ok()
 }
 
 /// A fix that a check offers for a file.

@@ -108,7 +108,7 @@ pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environme
             let after =
                 settings::merged(before.as_deref(), &hosts::entries(host, gate), hosts::root_entries(host), host)
                     .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
-            let mut changes = vec![store(&path, before.as_deref(), &after)?];
+            let mut changes = vec![store(&path, before.as_deref(), &after, writer::PLAIN)?];
             changes.extend(hosts::notes(host, root).into_iter().map(InstallStep::Note));
             Ok(changes)
         }
@@ -127,7 +127,7 @@ pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Resu
             let after = settings::without(&before, host)
                 .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             match after {
-                Some(after) => vec![store(&path, Some(&before), &after)?],
+                Some(after) => vec![store(&path, Some(&before), &after, writer::PLAIN)?],
                 None => remove(&path)?,
             }
         }
@@ -162,8 +162,8 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Writes a file as a whole or not at all. An unchanged file is not written.
-fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, Error> {
+/// Writes a file as a whole or not at all. An unchanged file is not written. `mode` is that of a new file before the umask.
+fn store(path: &Path, before: Option<&str>, after: &str, mode: u32) -> Result<InstallStep, Error> {
     if before == Some(after) {
         return Ok(InstallStep::Kept(path.to_owned()));
     }
@@ -172,7 +172,7 @@ fn store(path: &Path, before: Option<&str>, after: &str) -> Result<InstallStep, 
     writer::create_folders_above(path)
         .map_err(WriteError::from)
         // Symlinks are followed, as the host does.
-        .and_then(|_| writer::replace(path, expected, after.as_bytes(), writer::PLAIN))
+        .and_then(|_| writer::replace(path, expected, after.as_bytes(), mode))
         .map_err(|error| Error::input(format_args!("cannot write `{}`", path.display())).because(error))?;
     Ok(InstallStep::Written(path.to_owned()))
 }

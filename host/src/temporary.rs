@@ -31,7 +31,8 @@ pub(crate) enum Purpose {
 impl Purpose {
     const ALL: [Self; 4] = [Self::Command, Self::Snapshot, Self::Feedback, Self::Copy];
 
-    fn prefix(self) -> &'static str {
+    /// Returns how the names of these folders begin.
+    pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Command => "gate-command-",
             Self::Snapshot => "gate-snapshot-",

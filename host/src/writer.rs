@@ -12,8 +12,9 @@
 
 mod beneath;
 mod staged;
+mod taken;
 
-pub(crate) use beneath::Beneath;
+pub(crate) use beneath::{Beneath, plain_name};
 pub(crate) use staged::{Staged, commit, remove_all};
 
 use crate::workspace::WorkspaceError;
@@ -57,6 +58,9 @@ pub enum WriteError {
     /// The file is no longer what the caller read.
     #[error("it changed meanwhile")]
     Changed,
+    /// A file could neither be replaced nor be put back.
+    #[error("it could not be put back; it is in `{}`", .0.display())]
+    NotRestored(PathBuf),
     /// The operating system returned an error.
     #[error(transparent)]
     Io(io::Error),
@@ -90,13 +94,16 @@ pub fn replace(path: &Path, expected: Expected<'_>, bytes: &[u8], mode: u32) -> 
 }
 
 /// Puts a new program in the place of an entry, which gets the name `kept` and may be a symlink. At any moment, there is one of
-/// both programs in that place.
+/// both programs in that place. The entry may have that name already.
 pub fn displace(path: &Path, kept: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let mut new = path.to_owned();
     new.set_extension("gate-new");
     let _ = fs::remove_file(&new);
     let done = replace(&new, Expected::Absent, bytes, PROGRAM).and_then(|()| {
-        fs::hard_link(path, kept)?;
+        match fs::hard_link(path, kept) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+            _ => {}
+        }
         fs::rename(&new, path).inspect_err(|_| drop(fs::remove_file(kept)))?;
         Ok(())
     });

@@ -125,6 +125,20 @@ fn a_person_is_told_when_runs_diverge() {
     assert_eq!(escalations.count(), 1, "{events}");
 }
 
+/// A symlink that leads out of the work is in no copy, so the result of a run would delete it.
+#[test]
+fn runs_delete_no_symlink_that_leads_out() {
+    for target in ["../elsewhere", "/etc/hosts", ".git/config"] {
+        let home = Home::new(GATE);
+        std::os::unix::fs::symlink(target, home.work().join("link")).expect("a link");
+        let ran = home.run(&["--runs", "2"], &["sh", "-c", "echo '[2]' > a.json"]);
+        assert_eq!(ran.exit, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("error: the symlink `link` leads out of the work"), "{}", ran.stderr);
+        assert_eq!(fs::read_link(home.work().join("link")).expect("a link").to_str(), Some(target));
+        assert_eq!(home.read("a.json"), "[1]\n");
+    }
+}
+
 /// Independent runs that were killed are compared again from the start, since none of them touched the work.
 #[test]
 fn killed_runs_are_compared_again() {

@@ -31,6 +31,19 @@ fn repairs_are_shown_and_written_on_demand() {
     );
 }
 
+/// A linked worktree that is missing may be on a disk that is not mounted. Copies of killed runs are never mounted again.
+#[test]
+fn trying_fixes_forgets_no_worktree_but_copies() {
+    let home = Home::new(GATE);
+    home.write("a.txt", "one  \n");
+    home.sh("git worktree add -q ../disk; mkdir ../gate-copy-x; git worktree add -q --detach ../gate-copy-x/work; \
+         mv ../disk ../unmounted; rm -r ../gate-copy-x");
+    let shown = home.gate(&["fix"]);
+    assert!(shown.stderr.contains("nothing was written"), "{}", shown.stderr);
+    home.sh("mv ../unmounted ../disk; git -C ../disk status");
+    assert_eq!(home.sh("git worktree list").lines().count(), 2);
+}
+
 /// What cannot be repaired stays, and is no reason to leave the rest.
 #[test]
 fn what_cannot_be_repaired_stays() {

@@ -89,7 +89,11 @@ fn home(paths: &[&str], text: &str) -> Home {
     home.sh(
         "mkdir -p assets sub .claude hooks bare/objects bare/refs; echo ok > assets/victim.txt; echo ok > sub/victim.txt; \
          echo '{}' > .claude/settings.json; echo 'ref: x' > bare/HEAD; echo > bare/config; echo '#!/bin/sh' > hooks/pre-commit; \
-         git config core.hooksPath hooks; git add -A; git commit -qm files; rm -r assets; echo change > plain.txt; \
+         git config core.hooksPath hooks; \
+         mkdir -p tools .github/workflows; echo '[user]' > tools/more.ini; echo 'cat' > tools/clean; echo 'on: push' > .github/workflows/ci.yml; \
+         echo be nice > AGENTS.md; git config filter.tidy.clean 'sh ./tools/clean %f'; git config include.path ../tools/more.ini; \
+         git add -A; git commit -qm files; rm -r assets; echo change > plain.txt; \
+         for file in tools/* AGENTS.md .github/workflows/ci.yml; do echo '# change' >> $file; done; \
          echo change >> sub/victim.txt; echo >> .claude/settings.json; echo >> bare/config; echo >> hooks/pre-commit",
     );
     let elsewhere = home.path().join("elsewhere");
@@ -129,7 +133,13 @@ const FORBIDDEN: &[&str] = &[
     ".claude/settings.json",
     "bare/config",
     "hooks/pre-commit",
+    "tools/more.ini",
+    "tools/clean",
+    "AGENTS.md",
+    ".github/workflows/ci.yml",
 ];
+
+const SETTINGS: &str = "it is a hook, or settings of an agent, an editor, git or CI";
 
 /// Returns the paths whose content differs, except what `gate` itself keeps and what a fix may change.
 fn differences(before: &BTreeMap<String, Vec<u8>>, now: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
@@ -174,11 +184,92 @@ fn a_fix_of_a_judged_file_is_written_and_the_others_are_named() {
     for (path, why) in [
         ("bare/config", "it is behind a symlink, belongs to the data of a repository, or is no regular file"),
         ("gate.toml", "its check did not judge this file"),
-        (".claude/settings.json", "it is a hook, or settings of an agent, an editor or git"),
-        ("hooks/pre-commit", "it is a hook, or settings of an agent, an editor or git"),
+        (".claude/settings.json", SETTINGS),
+        ("hooks/pre-commit", SETTINGS),
+        ("tools/more.ini", SETTINGS),
+        ("tools/clean", SETTINGS),
+        ("AGENTS.md", SETTINGS),
+        (".github/workflows/ci.yml", SETTINGS),
     ] {
         assert!(ran.stderr.contains(&format!("note: a fix for `{path}` was not tried: {why}\n")), "{}", ran.stderr);
     }
+}
+
+/// What `gate install` writes tells agents and CI what to run.
+#[test]
+fn no_fix_changes_what_installs_a_gate() {
+    use gatehost::hook::AgentHost;
+    let hosts = AgentHost::ALL.iter().map(|host| gatehost::install::settings_file(*host));
+    let paths: Vec<&str> = hosts.chain([".github/workflows/gate.yml", ".gitlab/gate.yml"]).collect();
+    let home = home(&paths, "FIXED");
+    for path in &paths {
+        home.sh(&format!("mkdir -p $(dirname {path}); echo mine > {path}"));
+    }
+    let ran = home.gate(&["fix", "--yes"]);
+    for path in paths {
+        assert_eq!(home.read(path), "mine\n");
+        assert!(
+            ran.stderr.contains(&format!("note: a fix for `{path}` was not tried: {SETTINGS}\n")),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+/// Hooks in the root of the work are hooks; the other files there are not.
+#[test]
+fn no_fix_changes_hooks_in_the_root() {
+    let home = home(&["pre-commit", "plain.txt"], "FIXED ");
+    home.sh("git config core.hooksPath .; echo mine > pre-commit; chmod +x pre-commit");
+    let ran = home.gate(&["fix", "--yes"]);
+    assert_eq!((home.read("pre-commit").as_str(), home.read("plain.txt").as_str()), ("mine\n", "FIXED change\n"));
+    assert!(
+        ran.stderr.contains(&format!("note: a fix for `pre-commit` was not tried: {SETTINGS}\n")),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// A file with a second name outside the work is replaced only inside.
+#[test]
+fn the_other_name_of_a_file_stays_as_it_is() {
+    let home = home(&["hard.txt"], "FIXED ");
+    home.sh("ln ../elsewhere/victim.txt hard.txt");
+    let ran = home.gate(&["fix", "--yes"]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(home.read("hard.txt"), "FIXED untouched\n");
+    assert_eq!(fs::read_to_string(home.path().join("elsewhere/victim.txt")).expect("text"), "untouched\n");
+}
+
+/// An agent applies what the tool `fix` lists, so it lists only what `gate fix` would try.
+#[test]
+fn the_tool_of_mcp_lists_no_other_fixes() {
+    let home = home(&[FORBIDDEN, &["plain.txt"]].concat(), "FIXED ");
+    let before = content(&home.path());
+    let call = json!({ "name": "fix", "arguments": {} });
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }),
+    ];
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(home.path().join("state-input"), input).expect("written");
+    let mut gate = std::process::Command::new("bash");
+    let script = r#"{ cat ../state-input; while ! grep -q '"id":2' ../state-output; do sleep 0.1; done; } | "$GATE" mcp > ../state-output"#;
+    crate::support::isolate(gate.args(["-euc", script]), &home.work(), &home.path());
+    gate.env("GATE", env!("CARGO_BIN_EXE_gate")).env("GATE_STATE_DIR", home.path().join("state"));
+    fs::write(home.path().join("state-output"), "").expect("written");
+    let ran = gate.output().expect("bash runs");
+    let output = fs::read_to_string(home.path().join("state-output")).expect("text");
+    let answer = output.lines().last().expect("an answer");
+    let answer: Value = serde_json::from_str(answer).unwrap_or_else(|error| panic!("{error}: {output} {ran:?}"));
+    let fixes = answer["result"]["structuredContent"]["fixes"].as_array().expect("fixes");
+    let paths: Vec<&str> = fixes.iter().filter_map(|fix| fix["path"].as_str()).collect();
+    assert_eq!(paths, ["plain.txt"], "{answer}");
+    let mut after = content(&home.path());
+    after.retain(|path, _| !path.contains("/state-"));
+    assert_eq!(differences(&before, &after), Vec::<String>::new());
 }
 
 /// Parts of paths that a verdict may contain, and others that make it malformed.
@@ -212,6 +303,13 @@ const PARTS: &[&str] = &[
     "~",
     " ",
     "a.json",
+    "tools",
+    "clean",
+    "more.ini",
+    "AGENTS.md",
+    ".github",
+    "workflows",
+    "ci.yml",
 ];
 const BAD_PARTS: &[&str] = &["..", ".", "", ".git", ".GIT", "/", "/etc", "\0", "\\"];
 
@@ -238,7 +336,7 @@ fn findings() -> impl Strategy<Value = Vec<Value>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
 
     /// One home serves all documents: what changes in it would be found after the next.
     #[test]

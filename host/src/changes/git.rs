@@ -11,6 +11,7 @@
 mod child_io;
 mod attributes;
 mod commits;
+mod configured;
 mod content;
 mod copy;
 mod id;
@@ -47,9 +48,7 @@ use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsStr;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -117,20 +116,6 @@ impl Repository {
         }
         let git = Git::open(&self.root, &self.environment, &self.deadline)?;
         Ok(self.git.get_or_init(|| git))
-    }
-
-    /// Returns the folders inside the working tree that the configuration names for hooks, relative to the root.
-    pub(super) fn hooks_folders(&self) -> Result<Vec<String>, ChangesError> {
-        let said = self.git()?.run(&["config", "--type=path", "--null", "--get-all", "core.hooksPath"])?;
-        let named = said.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        let folders = named.map(|path| self.root.join(OsStr::from_bytes(path)));
-        // Named through a symlink or not. Our own setting leads nowhere.
-        let folders = folders.flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]).flatten();
-        let inside = |folder: PathBuf| {
-            let parts = folder.strip_prefix(&self.root).ok()?.components();
-            Some(parts.collect::<PathBuf>().to_str()?.to_owned()).filter(|folder| !folder.is_empty())
-        };
-        Ok(folders.filter_map(inside).collect())
     }
 
     /// Returns whether the last commit has a folder of files at this path, not another repository.

@@ -194,14 +194,14 @@ impl WorkCopy {
             let now = content(&copy, path).map_err(|error| unreadable(path, &error))?;
             let was = content(&work, path).map_err(|error| unreadable(path, &error))?;
             if now != was {
-                rewrites.push(Rewrite { path: path.clone(), edits: edits(was.as_deref(), now.as_deref()) });
+                rewrites.push(Rewrite { path: path.clone(), edits: edits(was, now) });
             }
         }
         let mut added = Vec::new();
         self.added("", &mut added).map_err(|error| unreadable(".", &error))?;
         for path in added {
             let now = content(&copy, &path).map_err(|error| unreadable(&path, &error))?;
-            rewrites.push(Rewrite { edits: edits(Some(&[]), now.as_deref()), path });
+            rewrites.push(Rewrite { edits: edits(Content::File(Vec::new()), now), path });
         }
         rewrites.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(rewrites)
@@ -303,9 +303,18 @@ fn copy_folder(source: &Path, target: &Path, left: &mut CopyBudget<'_>) -> io::R
     Ok(())
 }
 
-/// Returns the bytes of a file, or the target of a symlink; `None` if nothing is there. A command may have put a symlink, a pipe or
-/// a device anywhere, so no symlink is followed, and only regular files are read.
-fn content(work: &Workspace, path: &str) -> Result<Option<Vec<u8>>, WorkspaceError> {
+/// What is at a path.
+#[derive(Debug, PartialEq, Eq)]
+enum Content {
+    Nothing,
+    File(Vec<u8>),
+    /// A symlink, with its target.
+    Link(Vec<u8>),
+}
+
+/// Returns what is at a path. A command may have put a symlink, a pipe or a device anywhere, so no symlink is followed, and only
+/// regular files are read.
+fn content(work: &Workspace, path: &str) -> Result<Content, WorkspaceError> {
     match work.open_listed_file(path.as_bytes()) {
         Ok((file, about)) => {
             let size = u64::try_from(about.st_size).unwrap_or(u64::MAX);
@@ -314,26 +323,47 @@ fn content(work: &Workspace, path: &str) -> Result<Option<Vec<u8>>, WorkspaceErr
             }
             let mut bytes = Vec::new();
             file.take(size).read_to_end(&mut bytes)?;
-            Ok(Some(bytes))
+            Ok(Content::File(bytes))
         }
-        Err(WorkspaceError::WrongKind(FileKind::Link)) => Ok(work.read_listed_link(path.as_bytes()).ok()),
-        Err(WorkspaceError::NotFound | WorkspaceError::WrongKind(_)) => Ok(None),
+        Err(WorkspaceError::WrongKind(FileKind::Link)) => {
+            Ok(work.read_listed_link(path.as_bytes()).map_or(Content::Nothing, Content::Link))
+        }
+        Err(WorkspaceError::NotFound | WorkspaceError::WrongKind(_)) => Ok(Content::Nothing),
         Err(error) => Err(error),
     }
 }
 
-/// Returns the edits from one content to another; none if one of them is not text or the file was deleted.
-fn edits(was: Option<&[u8]>, now: Option<&[u8]>) -> Vec<Edit> {
-    let text = |bytes: Option<&[u8]>| bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-    match (text(was), text(now)) {
-        (Some(was), Some(now)) => changes::edits(&was, &now),
-        _ => Vec::new(),
+/// Returns the edits from one file to another; none if one of them is not text, is a symlink, or was deleted.
+fn edits(was: Content, now: Content) -> Vec<Edit> {
+    match (was, now) {
+        (Content::File(was), Content::File(now)) => match (String::from_utf8(was), String::from_utf8(now)) {
+            (Ok(was), Ok(now)) => changes::edits(&was, &now),
+            _ => Vec::new(),
+        },
+        (Content::Nothing | Content::Link(_), _) | (_, Content::Nothing | Content::Link(_)) => Vec::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_files_are_edited() {
+        let file = |text: &str| Content::File(text.as_bytes().to_vec());
+        let link = || Content::Link(b"/etc/passwd".to_vec());
+        assert_eq!(edits(file("a\n"), file("b\n")).len(), 1);
+        for (was, now) in [
+            (file("a\n"), link()),
+            (link(), file("a\n")),
+            (link(), Content::Link(b"other".to_vec())),
+            (file("a\n"), Content::Nothing),
+            (Content::Nothing, file("a\n")),
+            (file("a\n"), Content::File(vec![0xff])),
+        ] {
+            assert_eq!(edits(was, now), Vec::new());
+        }
+    }
 
     #[test]
     fn copying_ends_when_nobody_waits_for_it() {

@@ -10,39 +10,62 @@ use crate::plan::{Check, Plan, Shape};
 use crate::session::{Pinned, PolicyPaths};
 use crate::submission::Change;
 use crate::text;
-use crate::writer::Beneath;
+use crate::writer::{self, Beneath};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-/// Files and folders with which coding agents, editors, git and runners of hooks are told what to run. Compared without case.
+/// Files and folders with which coding agents, editors, version control, runners of hooks and CI are told what to do, in lower
+/// case.
 const SETTINGS: &[&str] = &[
+    ".agent",
+    ".agents",
     ".aider.conf.yml",
+    ".amazonq",
     ".amp",
+    ".augment",
+    ".bzr",
+    ".circleci",
     ".claude",
+    ".clinerules",
     ".codex",
     ".continue",
     ".copilot",
     ".cursor",
+    ".cursorrules",
     ".devcontainer",
     ".envrc",
+    ".factory",
     ".gemini",
     ".gitattributes",
     ".gitconfig",
     ".githooks",
+    // It decides which files are checked.
+    ".gitignore",
     ".github/agents",
     ".github/copilot",
+    ".github/copilot-instructions.md",
     ".github/hooks",
+    ".github/instructions",
+    ".github/workflows",
+    ".gitlab",
+    ".gitlab-ci.yml",
     ".gitmodules",
+    ".goosehints",
+    ".hg",
+    ".hgsub",
     ".husky",
     ".idea",
+    ".jj",
+    ".junie",
+    ".kiro",
     ".lefthook",
+    ".lefthook-local.yml",
     ".lefthook.json",
     ".lefthook.toml",
     ".lefthook.yaml",
     ".lefthook.yml",
-    ".lefthook-local.yml",
     ".lfsconfig",
     ".mcp.json",
     ".opencode",
@@ -51,17 +74,42 @@ const SETTINGS: &[&str] = &[
     ".pre-commit-config.yml",
     ".pre-commit-hooks.yaml",
     ".qwen",
+    ".roo",
+    ".roorules",
+    ".rules",
+    ".simple-git-hooks.cjs",
+    ".simple-git-hooks.js",
+    ".simple-git-hooks.json",
+    ".sl",
+    ".svn",
+    ".trae",
+    ".travis.yml",
     ".vscode",
     ".windsurf",
+    ".windsurfrules",
+    ".woodpecker",
+    ".zed",
+    "agents.md",
+    "agents.override.md",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "claude.local.md",
+    "claude.md",
+    "gemini.md",
     "hk.pkl",
+    "jenkinsfile",
+    "lefthook-local.yml",
     "lefthook.json",
     "lefthook.toml",
     "lefthook.yaml",
     "lefthook.yml",
-    "lefthook-local.yml",
     "opencode.json",
     "opencode.jsonc",
     "prek.toml",
+    "qwen.md",
+    "simple-git-hooks.cjs",
+    "simple-git-hooks.js",
+    "simple-git-hooks.json",
 ];
 
 /// Why a fix is not tried.
@@ -74,7 +122,7 @@ pub enum OutOfScope {
     NotJudged,
     /// The file is part of the policy, or protected by it.
     Policy,
-    /// The file tells a coding agent, an editor, git or a runner of hooks what to run.
+    /// The file tells a coding agent, an editor, git, a runner of hooks or CI what to do.
     Settings,
 }
 
@@ -84,7 +132,7 @@ impl fmt::Display for OutOfScope {
             Self::Place => "it is behind a symlink, belongs to the data of a repository, or is no regular file",
             Self::NotJudged => "its check did not judge this file",
             Self::Policy => "it is a file of the policy, or a protected file",
-            Self::Settings => "it is a hook, or settings of an agent, an editor or git",
+            Self::Settings => "it is a hook, or settings of an agent, an editor, git or CI",
         })
     }
 }
@@ -97,8 +145,8 @@ pub(super) struct FixScope<'p> {
     /// The files of the change that the configuration selects.
     selected: BTreeSet<String>,
     policy: PolicyPaths,
-    /// The folders of git hooks, relative to the root of the work.
-    hooks: Vec<String>,
+    /// The files and folders that the configuration of git names, relative to the root of the work.
+    named_by_git: Vec<String>,
 }
 
 impl<'p> FixScope<'p> {
@@ -113,9 +161,9 @@ impl<'p> FixScope<'p> {
         let kept = matching(&plan.files, &plan.exclude)?;
         let selected = changes::present(changed).filter(|path| kept.contains(path)).map(str::to_owned).collect();
         let checks = checks(plan);
-        let hooks = changes::hooks_folders(root, environment)?;
+        let named_by_git = changes::named_by_git(root, environment)?;
         let work = Beneath::open(root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
-        Ok(Self { work, checks, selected, policy: pinned.policy_paths(root)?, hooks })
+        Ok(Self { work, checks, selected, policy: pinned.policy_paths(root)?, named_by_git })
     }
 
     /// Returns why a fix by this check may not change a file with this content, if it may not.
@@ -129,8 +177,13 @@ impl<'p> FixScope<'p> {
         if self.policy.contain(path) {
             return Some(OutOfScope::Policy);
         }
-        let below_hooks = |folder: &String| is_at_or_below(path, folder);
-        (is_settings(path) || self.hooks.iter().any(below_hooks)).then_some(OutOfScope::Settings)
+        let is_named = |entry: &String| is_at_or_below(path, entry);
+        (is_settings(path) || self.named_by_git.iter().any(is_named)).then_some(OutOfScope::Settings)
+    }
+
+    /// Returns whether a file of the workspace has this content.
+    pub(super) fn has(&self, path: &str, content: &str) -> bool {
+        self.work.read(path, content.len() as u64).is_ok_and(|bytes| bytes == content.as_bytes())
     }
 
     /// Returns whether the verifier of a check was called for a file with these bytes, or was given them as a part of the change.
@@ -158,8 +211,9 @@ fn matching(files: &[String], exclude: &[String]) -> Result<FileSet, Error> {
     FileSet::new(files, exclude).map_err(|error| Error::new(ErrorCategory::Configuration, &error))
 }
 
-/// Returns whether a file tells a program what to run, at the root or in a folder that somebody may open.
-pub(super) fn is_settings(path: &str) -> bool {
+/// Returns whether a file tells a program what to do, at the root or in a folder that somebody may open.
+fn is_settings(path: &str) -> bool {
+    let path = path.split('/').map(writer::plain_name).collect::<Vec<_>>().join("/");
     let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
     starts.into_iter().any(|start| SETTINGS.iter().any(|entry| is_at_or_below(&path[start..], entry)))
 }
@@ -188,14 +242,21 @@ mod tests {
             ".github/hooks/gate.json",
             "sub/.vscode/tasks.json",
             ".gitattributes",
+            ".cl\u{200c}aude/settings.json",
+            ".husky./pre-commit",
+            ".github/workflows/ci.yml",
+            "sub/AGENTS.md",
+            "src/.gitignore",
+            ".hg/hgrc",
         ] {
             assert!(is_settings(path), "{path}");
         }
         for path in [
             "claude/settings.json",
-            ".github/workflows/ci.yml",
+            ".github/ISSUE_TEMPLATE.md",
+            "docs/agents.md.txt",
             "docs/lefthook.yml.md",
-            "src/.gitignore",
+            "src/gitignore",
             "a.mcp.json",
             "README.md",
         ] {

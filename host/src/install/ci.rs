@@ -32,7 +32,10 @@ pub(super) fn install(root: &Path, file: File) -> Result<Vec<InstallStep>, Error
             let note = format!("`{}` was edited, so it is not changed", file.path);
             Ok(vec![InstallStep::Kept(path), InstallStep::Note(note)])
         }
-        before => Ok(vec![store(&path, before.as_deref(), file.text)?, InstallStep::Note(file.note.to_owned())]),
+        before => Ok(vec![
+            store(&path, before.as_deref(), file.text, crate::writer::PLAIN)?,
+            InstallStep::Note(file.note.to_owned()),
+        ]),
     }
 }
 

@@ -6,9 +6,10 @@
 use super::{InstallStep, quoted, store};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::{search_path, writer};
+use crate::search_path;
+use crate::writer::{self, Expected};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -68,34 +69,88 @@ pub fn installed(root: &Path, name: &str, environment: &Environment) -> Result<O
     Ok(Some(text).filter(|text| executable && is_ours(text)))
 }
 
-/// Installs every hook.
+/// Installs every hook, or none.
 pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<InstallStep>, Error> {
     let folder = hooks_folder(root, environment)?;
     refuse_shared(root, &folder, environment)?;
     let mut changes = Vec::new();
+    let mut done = Vec::new();
     for name in HOOKS {
-        let path = folder.join(name);
+        match HookChange::install(&folder, name, gate) {
+            Ok((change, steps)) => {
+                done.extend(change);
+                changes.extend(steps);
+            }
+            Err(error) => {
+                done.iter().rev().for_each(HookChange::undo);
+                return Err(error);
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// A hook that was changed.
+enum HookChange {
+    /// There was none.
+    New(PathBuf),
+    /// Ours had another content.
+    Updated { path: PathBuf, before: String, now: String },
+    /// An earlier hook got another name.
+    Displaced { path: PathBuf, kept: PathBuf },
+}
+
+impl HookChange {
+    fn install(folder: &Path, name: &str, gate: &Path) -> Result<(Option<Self>, Vec<InstallStep>), Error> {
+        let (path, kept) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
         let before = fs::read(&path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let ours = script(name, gate);
         if before.as_deref().is_none_or(is_ours) {
-            changes.push(store(&path, before.as_deref(), &ours)?);
-        } else {
-            let kept = folder.join(format!("{name}{BEFORE}"));
-            if kept.exists() {
-                let message = format!("both `{}` and `{}` are hooks", kept.display(), path.display());
-                return Err(Error::input(message).hint("remove the one that you do not use".to_owned()));
-            }
-            writer::displace(&path, &kept, ours.as_bytes())
-                .map_err(|error| Error::input(format_args!("cannot write `{}`", path.display())).because(error))?;
-            changes.push(InstallStep::Note(format!("the existing hook `{name}` still runs first")));
-            changes.push(InstallStep::Written(path.clone()));
+            let step = store(&path, before.as_deref(), &ours, writer::PROGRAM)?;
+            let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
+            let change = match before {
+                None => Some(Self::New(path.clone())),
+                Some(before) if before != ours => Some(Self::Updated { path: path.clone(), before, now: ours }),
+                Some(_) => None,
+            };
+            return match executable {
+                Ok(()) => Ok((change, vec![step])),
+                Err(error) => {
+                    change.iter().for_each(Self::undo);
+                    let message = format!("cannot make `{}` executable", path.display());
+                    Err(Error::input(message).because(error))
+                }
+            };
         }
-        let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
-        executable.map_err(|error| {
-            Error::input(format_args!("cannot make `{}` executable", path.display())).because(error)
-        })?;
+        if kept.symlink_metadata().is_ok() && !is_same_entry(&path, &kept) {
+            let message = format!("both `{}` and `{}` are hooks", kept.display(), path.display());
+            return Err(Error::input(message).hint("remove the one that you do not use".to_owned()));
+        }
+        writer::displace(&path, &kept, ours.as_bytes())
+            .map_err(|error| Error::input(format_args!("cannot write `{}`", path.display())).because(error))?;
+        let note = InstallStep::Note(format!("the existing hook `{name}` still runs first"));
+        let steps = vec![note, InstallStep::Written(path.clone())];
+        Ok((Some(Self::Displaced { path, kept }), steps))
     }
-    Ok(changes)
+
+    /// Undoes the change, because another hook could not be installed.
+    fn undo(&self) {
+        let _ = match self {
+            Self::New(path) => fs::remove_file(path),
+            Self::Updated { path, before, now } => {
+                let expected = Expected::Content(now.as_bytes());
+                let _ = writer::replace(path, expected, before.as_bytes(), writer::PROGRAM);
+                Ok(())
+            }
+            Self::Displaced { path, kept } => fs::rename(kept, path),
+        };
+    }
+}
+
+/// Returns whether two names are those of one file, as they are if an earlier installation was killed.
+fn is_same_entry(a: &Path, b: &Path) -> bool {
+    let of = |path: &Path| path.symlink_metadata().map(|about| (about.dev(), about.ino())).ok();
+    of(a).is_some() && of(a) == of(b)
 }
 
 /// Refuses a folder of hooks outside the repository, which other repositories use too.

@@ -46,6 +46,14 @@ impl Driver<'_> {
         let mut copies = Vec::new();
         for _ in 0..runs {
             let copy = changes::copy(folder, self.base(), environment)?;
+            // It would be deleted with the result, because no copy has it.
+            if let Some(link) = copy.left_out().first() {
+                let link = text::clean_line(link, 200);
+                return Err(Error::input(format_args!(
+                    "the symlink `{link}` leads out of the work, so no copy has it"
+                ))
+                .hint("remove the symlink or ignore it with git, or run without `--runs`".to_owned()));
+            }
             let mut wanted = LoopRequest { resume: None, ..self.wanted.clone() };
             wanted.request.folder = copy.root().join(&inside);
             wanted.request.ledger = LedgerUse::Off;
@@ -120,13 +128,7 @@ fn take_over(copy: &Path, work: &Path, base: &str, environment: &Environment) ->
     };
     let opened = |error: std::io::Error| Error::host("cannot open the work").because(error);
     let (from, to) = (Workspace::open(copy).map_err(opened)?, Beneath::open(work).map_err(opened)?);
-    // First all that goes, so that a file may take the place of a folder and the other way round.
-    paths.iter().try_for_each(|path| to.remove(path).map_err(|error| cannot(path, error)))?;
-    for path in &paths {
-        let target = to.copy(&from, path).map_err(|error| cannot(path, error))?;
-        target.map_or(Ok(()), |target| to.link(path, &target)).map_err(|error| cannot(path, error))?;
-    }
-    Ok(())
+    to.take_over(&from, &paths).map_err(|(path, error)| cannot(&path, error))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const MAX_APPENDED: u64 = 64 << 20;
 /// The folder that nothing is written outside of.
 #[derive(Debug)]
 pub(crate) struct Beneath {
-    work: Workspace,
+    pub(super) work: Workspace,
 }
 
 impl Beneath {
@@ -36,6 +36,11 @@ impl Beneath {
             FileKind::File => Ok(()),
             other => Err(WriteError::Path(WorkspaceError::WrongKind(other))),
         }
+    }
+
+    /// Reads a file of at most `max` bytes.
+    pub(crate) fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, WorkspaceError> {
+        self.work.read(path, max)
     }
 
     /// Writes the new content of a file beside it.
@@ -141,7 +146,7 @@ impl Beneath {
     }
 
     /// Opens the folder above a path, and returns the name in it. With `create`, missing folders are created.
-    fn folder_of(&self, path: &str, create: bool) -> Result<(OwnedFd, OsString), WriteError> {
+    pub(super) fn folder_of(&self, path: &str, create: bool) -> Result<(OwnedFd, OsString), WriteError> {
         if path.split('/').any(is_repository_name) {
             return Err(WriteError::RepositoryData);
         }
@@ -182,12 +187,18 @@ impl Beneath {
 /// Returns whether some system takes this name for `.git`: file systems ignore case, invisible characters, and dots and blanks
 /// at the end, and know `.git` by a short name. Names that only look like it are refused, too.
 pub(crate) fn is_repository_name(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_graphic).collect();
-    // What follows a colon names a stream of the file.
-    let plain = plain.split(':').next().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+    let plain = plain_name(name);
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_short = || plain.strip_prefix("git~").is_some_and(is_number);
     plain == ".git" || is_short()
+}
+
+/// Returns the name that some system may take a name for: in lower case, without invisible characters, streams, and dots and blanks
+/// at the end.
+pub(crate) fn plain_name(name: &str) -> String {
+    let plain: String = name.chars().filter(char::is_ascii_graphic).collect();
+    // What follows a colon names a stream of the file.
+    plain.split(':').next().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase()
 }
 
 /// Returns whether git takes a folder for the data of a repository.

@@ -51,6 +51,8 @@ enum Stage {
     Old,
     /// Nothing: there was no file before.
     Empty,
+    /// The only copy of the old content, because it could not be put back.
+    Lost,
 }
 
 /// A file that was written beside the one that it replaces.
@@ -107,8 +109,7 @@ impl Staged {
         mode: u32,
     ) -> Result<(Self, File), WriteError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let random = random::<8>().ok_or_else(|| io::Error::other("the system has no random bytes"))?;
-        let beside = Beside { folder, name: format!("{PREFIX}{}", text::hex(&random)).into() };
+        let beside = Beside { folder, name: name_beside()?.into() };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut live = LIVE.lock();
@@ -163,7 +164,7 @@ impl Staged {
         self.stage = Stage::Old;
         // Looked at where nobody else writes it any more.
         if !self.is_expected(beside)? {
-            self.undo();
+            self.undo()?;
             return Err(WriteError::Changed);
         }
         Ok(())
@@ -222,17 +223,26 @@ impl Staged {
     }
 
     /// Puts the old file back.
-    fn undo(&mut self) {
+    fn undo(&mut self) -> Result<(), WriteError> {
         let (folder, beside) = (&*self.beside.folder, &*self.beside.name);
         let undone = match self.stage {
-            Stage::New => Ok(()),
+            Stage::New | Stage::Lost => return Ok(()),
+            Stage::Old | Stage::Empty if fault().is_err() => Err(Errno::IO),
             // Exchanged, because a folder that somebody put there cannot replace a file.
             Stage::Old => rustix::fs::renameat_with(folder, beside, folder, &*self.name, RenameFlags::EXCHANGE)
                 .or_else(|_| rustix::fs::renameat(folder, beside, folder, &*self.name)),
             Stage::Empty => rustix::fs::unlinkat(folder, &*self.name, AtFlags::empty()),
         };
-        if undone.is_ok() {
-            self.stage = Stage::New;
+        match (undone, self.stage) {
+            (Err(_), Stage::Old) => {
+                self.stage = Stage::Lost;
+                Err(WriteError::NotRestored((&self.beside.name).into()))
+            }
+            (Err(errno), _) => Err(errno.into()),
+            (Ok(()), _) => {
+                self.stage = Stage::New;
+                Ok(())
+            }
         }
     }
 }
@@ -242,20 +252,19 @@ impl Drop for Staged {
         if let Some(live) = &mut *LIVE.lock() {
             live.remove(&self.number);
         }
-        self.beside.remove();
+        if self.stage != Stage::Lost {
+            self.beside.remove();
+        }
     }
 }
 
 /// Lets all files take their places. If one cannot, all others are put back.
 pub(crate) fn commit(mut staged: Vec<Staged>) -> Result<(), WriteError> {
-    let live = LIVE.lock();
-    if live.is_none() {
-        return Err(interrupted().into());
-    }
+    let live = uninterrupted()?;
     let done = staged.iter_mut().try_for_each(Staged::exchange).and_then(|()| synced(&staged));
-    if done.is_err() {
-        staged.iter_mut().rev().for_each(Staged::undo);
-    }
+    // All of them, whatever becomes of one.
+    let mut undo = || staged.iter_mut().rev().map(Staged::undo).fold(Ok(()), Result::and);
+    let done = done.map_err(|error| undo().err().unwrap_or(error));
     // Before the files are dropped, which needs it.
     drop(live);
     done
@@ -272,6 +281,18 @@ fn synced(staged: &[Staged]) -> Result<(), WriteError> {
         }
     }
     Ok(())
+}
+
+/// Returns a new name for a file or a folder beside the written one.
+pub(super) fn name_beside() -> io::Result<String> {
+    let random = random::<8>().ok_or_else(|| io::Error::other("the system has no random bytes"))?;
+    Ok(format!("{PREFIX}{}", text::hex(&random)))
+}
+
+/// While the value exists, an interrupted program waits before it exits.
+pub(super) fn uninterrupted() -> io::Result<impl Drop> {
+    let live = LIVE.lock();
+    if live.is_some() { Ok(live) } else { Err(interrupted()) }
 }
 
 fn interrupted() -> io::Error {
@@ -304,12 +325,12 @@ fn copy_attributes(from: impl AsFd, to: impl AsFd) -> Result<(), WriteError> {
 
 /// Fails at the step that a test chose.
 #[cfg(test)]
-fn fault() -> io::Result<()> {
+pub(super) fn fault() -> io::Result<()> {
     super::tests::fault()
 }
 
 #[cfg(not(test))]
 #[expect(clippy::unnecessary_wraps, reason = "in tests, it fails")]
-fn fault() -> io::Result<()> {
+pub(super) fn fault() -> io::Result<()> {
     Ok(())
 }

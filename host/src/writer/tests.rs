@@ -7,12 +7,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 thread_local! {
     /// The number of the step that fails, counted down.
     static FAILS_IN: Cell<Option<usize>> = const { Cell::new(None) };
+    /// How many steps fail after that one.
+    static THEN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Fails at the step that the test of this thread chose.
+/// Fails at the steps that the test of this thread chose.
 pub(super) fn fault() -> io::Result<()> {
     FAILS_IN.with(|left| match left.get() {
-        Some(0) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+        Some(0) => {
+            left.set(THEN.get().checked_sub(1).inspect(|then| THEN.set(*then)).map(|_| 0));
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        }
         Some(more) => {
             left.set(Some(more - 1));
             Ok(())
@@ -112,6 +117,70 @@ fn a_failure_at_any_step_leaves_every_old_file() {
     // Three files: each is created, written and synced, takes its place, and its folder is synced.
     assert_eq!(failures, 3 * 5);
     assert_eq!(content(folder.path()), files(&[("a", "new a"), ("c", "new c"), ("sub/b", "new b")]));
+}
+
+#[test]
+fn what_cannot_be_put_back_is_not_deleted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let beneath = Beneath::open(folder.path()).expect("a folder");
+    ["a", "b"].iter().for_each(|name| fs::write(folder.path().join(name), "old").expect("written"));
+    let stage = |name| beneath.stage(name, Expected::Content(b"old"), b"new", PLAIN).expect("staged");
+    let staged = vec![stage("a"), stage("b")];
+    // The first file takes its place. The second does not, and the first cannot be put back.
+    FAILS_IN.set(Some(1));
+    THEN.set(1);
+    let done = commit(staged);
+    FAILS_IN.set(None);
+    let Err(WriteError::NotRestored(kept)) = done else { panic!("{done:?}") };
+    let kept = kept.display().to_string();
+    assert_eq!(content(folder.path()), files(&[("a", "new"), ("b", "old"), (&kept, "old")]));
+}
+
+#[test]
+fn a_folder_is_taken_over_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let put = |name: &str, text: &str| {
+        fs::create_dir_all(at(name).parent().expect("a folder")).expect("a folder");
+        fs::write(at(name), text).expect("written");
+    };
+    [("work/a", "old a"), ("work/gone", "old"), ("work/file", "old"), ("work/sub/b", "old b"), ("work/other", "other")]
+        .into_iter()
+        .for_each(|(name, text)| put(name, text));
+    [("from/a", "new a"), ("from/file/inner", "new"), ("from/sub", "new sub"), ("from/deep/new", "new")]
+        .into_iter()
+        .for_each(|(name, text)| put(name, text));
+    symlink("a", at("work/link")).expect("a link");
+    symlink("../elsewhere", at("from/link")).expect("a link");
+    fs::set_permissions(at("from/a"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    let paths = ["a", "deep/new", "file", "file/inner", "gone", "link", "missing", "sub", "sub/b"];
+    let paths = paths.into_iter().map(str::to_owned).collect();
+    let (from, work) = (crate::workspace::Workspace::open(&at("from")), Beneath::open(&at("work")));
+    let (from, work) = (from.expect("a folder"), work.expect("a folder"));
+    let old = content(&at("work"));
+    let mut failures = 0;
+    loop {
+        FAILS_IN.set(Some(failures));
+        let done = work.take_over(&from, &paths);
+        FAILS_IN.set(None);
+        if done.is_ok() {
+            break;
+        }
+        assert_eq!(content(&at("work")), old, "step {failures}");
+        failures += 1;
+    }
+    assert!(failures > 20, "{failures} steps");
+    let new = [
+        ("a", "new a"),
+        ("deep/new", "new"),
+        ("file/inner", "new"),
+        ("link", "-> ../elsewhere"),
+        ("other", "other"),
+        ("sub", "new sub"),
+    ];
+    assert_eq!(content(&at("work")), files(&new));
+    assert_eq!(fs::metadata(at("work/a")).expect("there").mode() & 0o777, 0o755);
+    assert_eq!(fs::read_dir(at("work")).expect("a folder").count(), 6);
 }
 
 #[test]

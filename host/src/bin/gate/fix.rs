@@ -19,8 +19,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Fixes are tried in a copy of the workspace. `gate` keeps them only if a finding is gone, no finding is new, and no check has a \
 worse result. It shows the diff and asks before it writes; without a terminal, use `--yes`. A fix changes only a file that its check \
-judged, through no symlink, and never gate.toml, protected files, repository data, hooks, or settings of agents and editors. The exit code is that of the \
-gate on the resulting work.
+judged, through no symlink, and never gate.toml, protected files, repository data, hooks, or settings of agents, editors, git and \
+CI. The exit code is that of the gate on the resulting work.
 
 Examples:
   gate fix
@@ -62,7 +62,7 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     let status = before.status;
     let proposal = fix::propose(&host, &request, &pinned, before)?;
     for (path, why) in &proposal.refused {
-        say(&format!("note: a fix for `{}` was not tried: {why}", clean_line(path, 200)));
+        say(format!("note: a fix for `{}` was not tried: {why}", clean_line(path, 200)));
     }
     let mut out = terminal::stdout();
     if proposal.files.is_empty() {

@@ -13,12 +13,16 @@ use crate::workspace::Workspace;
 use crate::writer::{Beneath, WriteError};
 use std::path::{Path, PathBuf};
 
+/// The name of a copy in its temporary folder.
+const NAME: &str = "work";
+
 /// The copy, which is deleted with this value.
 #[derive(Debug)]
 pub(crate) struct Copy {
     root: PathBuf,
     original: PathBuf,
     environment: Environment,
+    left_out: Vec<String>,
     _folder: Temporary,
 }
 
@@ -26,6 +30,11 @@ impl Copy {
     /// Returns the root of the copy.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the symlinks that are missing, because they lead out of the working tree or into its repository.
+    pub(crate) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 }
 
@@ -48,11 +57,12 @@ impl Repository {
             |path: &str, error: &WriteError| ChangesError::Snapshot(format!("`{}`: {error}", shown(Path::new(path))));
         let git = self.git()?;
         let folder = Temporary::new(Purpose::Copy).map_err(failed)?;
-        let root = folder.path().join("work");
+        let root = folder.path().join(NAME);
         let name = root.to_str().ok_or_else(|| ChangesError::BadPath(root.display().to_string()))?;
-        git.run(&["worktree", "prune"])?;
+        remove_stale(git)?;
         git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
-        let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
+        let (original, environment) = (self.root.clone(), self.environment.clone());
+        let mut copy = Copy { root, original, environment, left_out: Vec::new(), _folder: folder };
         // The environment may refer to the original.
         let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
         Git::open_other(&copy.root, &self.environment, &self.deadline)?
@@ -72,7 +82,23 @@ impl Repository {
         let inside = Workspace::open(&copy.root).map_err(failed)?;
         for (link, _) in links.iter().filter(|(link, _)| !inside.stays_inside(link)) {
             into.remove(link).map_err(|error| unusable(link, &error))?;
+            copy.left_out.push(link.clone());
         }
         Ok(copy)
     }
+}
+
+/// Removes what the repository still knows about copies of killed runs. Other linked worktrees stay, even if they are missing: they
+/// may be on a disk that is not mounted.
+fn remove_stale(git: &Git) -> Result<(), ChangesError> {
+    let listed = String::from_utf8_lossy(&git.run(&["worktree", "list", "--porcelain"])?).into_owned();
+    for root in listed.lines().filter_map(|line| line.strip_prefix("worktree ")) {
+        let Some(folder) = Path::new(root).parent().filter(|_| Path::new(root).ends_with(NAME)) else { continue };
+        let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
+        if name.starts_with(Purpose::Copy.prefix().as_bytes()) && folder.symlink_metadata().is_err() {
+            // Another run may have removed it.
+            let _ = git.run(&["worktree", "remove", "--force", "--force", "--", root]);
+        }
+    }
+    Ok(())
 }

@@ -129,7 +129,7 @@ pub(super) async fn call(server: &McpServer, name: &str, arguments: JsonObject) 
             let count = |asked: CountArguments| asked.count.unwrap_or(5).clamp(1, 50);
             blocking(arguments, move |asked| status(&directory, count(asked))).await
         }
-        "fix" => run(server, arguments).await.map(|record| fixes(&record)),
+        "fix" => fixes(server, arguments).await,
         _ => return None,
     })
 }
@@ -148,6 +148,11 @@ async fn blocking<T: DeserializeOwned + Send + 'static>(
 }
 
 async fn run(server: &McpServer, arguments: JsonObject) -> Result<Record, String> {
+    let request = request(server, arguments)?;
+    server.host.run(request, ()).await.map_err(|error| error_text(&error))
+}
+
+fn request(server: &McpServer, arguments: JsonObject) -> Result<Request, String> {
     let subject: SubjectArguments = read(arguments)?;
     let mut request = Request::new(&server.directory, Environment::of_process());
     request.gate = subject.gate;
@@ -162,7 +167,7 @@ async fn run(server: &McpServer, arguments: JsonObject) -> Result<Record, String
     request.submission = Submission { claim, executor, ..Submission::default() };
     request.unread = Unread::Ignore;
     request.ledger = LedgerUse::StateFolder;
-    server.host.run(request, ()).await.map_err(|error| error_text(&error))
+    Ok(request)
 }
 
 fn error_text(error: &Error) -> String {
@@ -251,13 +256,24 @@ fn status(directory: &Path, count: u32) -> Result<Value, String> {
     Ok(json!({ "runs": entries.iter().rev().map(run).collect::<Vec<_>>() }))
 }
 
-fn fixes(record: &Record) -> Value {
-    let shown = |(check, finding, fix): (&Node, &Finding, &Fix)| {
-        let path = finding.place.as_ref().map(|place| &place.path);
-        json!({
-            "check": check.name, "code": finding.code, "path": path, "description": fix.description, "edits": fix.edits,
-        })
+/// Runs the gate, and returns the fixes that `gate fix` would try.
+async fn fixes(server: &McpServer, arguments: JsonObject) -> Result<Value, String> {
+    let told = |error: Error| error_text(&error);
+    let mut request = request(server, arguments)?;
+    let pinned = server.host.pin(request.clone(), ()).await.map_err(told)?;
+    request.pinned = Some(pinned.clone());
+    let record = server.host.run(request.clone(), ()).await.map_err(told)?;
+    let answer = move || {
+        let fixes = fix::permitted(&request, &pinned, &record)?;
+        let fixes: Vec<Value> = fixes.into_iter().map(shown_fix).collect();
+        Ok(json!({ "verdict": verdict(&record), "fixes": fixes }))
     };
-    let fixes: Vec<Value> = fix::harmless(record).map(shown).collect();
-    json!({ "verdict": verdict(record), "fixes": fixes })
+    tokio::task::spawn_blocking(answer).await.map_err(|error| error.to_string())?.map_err(told)
+}
+
+fn shown_fix((check, finding, fix): (&Node, &Finding, &Fix)) -> Value {
+    let path = finding.place.as_ref().map(|place| &place.path);
+    json!({
+        "check": check.name, "code": finding.code, "path": path, "description": fix.description, "edits": fix.edits,
+    })
 }
