@@ -5,6 +5,7 @@
 
 use rustix::io::Errno;
 use rustix::process::geteuid;
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -51,7 +52,25 @@ pub(crate) fn find(folder: &Path) -> Result<PathBuf, String> {
 
 fn resolved(folder: &Path) -> Result<PathBuf, String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    folder.canonicalize().map_err(|error| why(folder, &error))
+    let path = folder.canonicalize().map_err(|error| why(folder, &error))?;
+    links_trusted(folder, &mut BTreeSet::new())?;
+    Ok(path)
+}
+
+/// Refuses a symlink of another user in the path: it could lead elsewhere the next time. `seen` are the symlinks that were looked at.
+fn links_trusted(path: &Path, seen: &mut BTreeSet<(u64, u64)>) -> Result<(), String> {
+    for link in path.ancestors() {
+        let Ok(found) = link.symlink_metadata() else { continue };
+        if !found.is_symlink() || !seen.insert((found.dev(), found.ino())) {
+            continue;
+        }
+        if !is_trusted_owner(found.uid()) {
+            return Err(format!("the symlink `{}` in its path belongs to another user", link.display()));
+        }
+        let target = link.read_link().map_err(|error| why(link, &error))?;
+        links_trusted(&link.parent().unwrap_or(link).join(target), seen)?;
+    }
+    Ok(())
 }
 
 /// Describes why there is no such folder.
@@ -89,8 +108,7 @@ fn is_there(path: &Path) -> bool {
 fn trusted(folder: &Path) -> Result<(), String> {
     let shown = folder.display();
     let found = fs::symlink_metadata(folder).map_err(|error| format!("`{shown}` above it: {error}"))?;
-    let owner = found.uid();
-    if owner != ROOT && owner != geteuid().as_raw() && !is_hidden_root(owner) {
+    if !is_trusted_owner(found.uid()) {
         return Err(format!("`{shown}` above it belongs to another user"));
     }
     let is_sticky = found.mode() & STICKY != 0;
@@ -105,6 +123,11 @@ fn trusted(folder: &Path) -> Result<(), String> {
 fn has_access_list(folder: &Path) -> bool {
     let found = rustix::fs::getxattr(folder, "system.posix_acl_access", &mut [0u8; 1]);
     matches!(found, Ok(_) | Err(Errno::RANGE))
+}
+
+/// Returns whether this user or the administrator owns something.
+fn is_trusted_owner(owner: u32) -> bool {
+    owner == ROOT || owner == geteuid().as_raw() || is_hidden_root(owner)
 }
 
 /// Returns whether the owner may be the administrator, who has no number of their own in the user namespace of this process.
@@ -201,6 +224,35 @@ mod tests {
         symlink("../theirs", at("sticky/mine")).expect("a link");
         let refused = find(&at("sticky/mine/state")).expect_err("refused");
         assert!(refused.contains("theirs` above it is writable by other users"), "{refused}");
+    }
+
+    #[test]
+    fn a_symlink_of_another_user_is_refused_wherever_it_is_in_the_path() {
+        let place = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| place.path().canonicalize().expect("a folder").join(name);
+        with_mode(&at("disk/state"), 0o700);
+        symlink("disk", at("theirs")).expect("a link");
+        symlink("theirs/state", at("mine")).expect("a link");
+        let theirs = rustix::fs::chownat(
+            rustix::fs::CWD,
+            at("theirs"),
+            Some(rustix::fs::Uid::from_raw(1234)),
+            None,
+            rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+        );
+        symlink("../disk", at("disk/self")).expect("a link");
+        let around = format!("disk{}/state", "/self".repeat(30));
+        assert!(open(&at(&around)).is_ok(), "each symlink is looked at once");
+        for folder in ["theirs/state", "theirs/state/deep", "mine", "mine/deep"] {
+            let opened = open(&at(folder));
+            // Only the administrator can give a symlink away.
+            let expected = if theirs.is_ok() {
+                opened.is_err_and(|why| why.contains("theirs` in its path belongs to another user"))
+            } else {
+                opened.is_ok()
+            };
+            assert!(expected, "{folder}");
+        }
     }
 
     #[test]

@@ -278,7 +278,7 @@ fn the_folder_of_earlier_runs_must_be_writable() {
         assert!(said(&output).contains(&format!("`runs` in it: {why}")), "{}", said(&output));
     };
     fs::write(&runs, "").expect("written");
-    refused("");
+    refused("it is not a folder");
     fs::remove_file(&runs).expect("removed");
     fs::create_dir(&runs).expect("a folder");
     fs::set_permissions(&runs, fs::Permissions::from_mode(0o777)).expect("allowed");

@@ -40,11 +40,12 @@ pub(super) fn find(folder: &Path) -> Result<PathBuf, LedgerError> {
 
 /// Refuses a folder of earlier runs that another user can write to, or whose files cannot be dropped with their runs.
 fn earlier_runs(folder: &Path) -> Result<(), String> {
-    match rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => own_folder::own(folder),
-        Err(rustix::io::Errno::NOENT) => Ok(()),
-        Err(error) => Err(error.to_string()),
+    match rustix::fs::access(folder, Access::EXISTS) {
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        found => found.map_err(|error| error.to_string())?,
     }
+    own_folder::own(folder)?;
+    rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| error.to_string())
 }
 
 /// Waits until the names in a folder are on the disk.
