@@ -18,6 +18,7 @@ const PROGRAMS: &[(&str, Result<Status, ErrorKind>)] = &[
     ("chatter", Err(GuestMalformed)),
     ("echo", Ok(Status::Pass)),
     ("endless", Err(LimitTime)),
+    ("ends-before-it-starts", Err(AbiPlace)),
     ("error", Err(GuestMalformed)),
     ("exit-0", Ok(Status::Pass)),
     ("exit-1", Err(GuestExited)),

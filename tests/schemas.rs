@@ -59,6 +59,38 @@ fn an_editor_accepts_every_gate_toml_that_the_program_accepts() {
 }
 
 #[test]
+fn every_number_in_gate_toml_says_its_limit() {
+    // These depend on the members of the vote.
+    let depend = ["threshold", "quorum"];
+    fn unlimited(schema: &Value, name: &str, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(fields) => {
+                if fields.get("type") == Some(&"integer".into()) && !fields.contains_key("maximum") {
+                    found.push(name.to_owned());
+                }
+                for (key, value) in fields {
+                    let is_keyword = ["anyOf", "items", "properties", "additionalProperties"].contains(&key.as_str());
+                    unlimited(value, if is_keyword { name } else { key }, found);
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| unlimited(value, name, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    unlimited(&schema::gate_toml(), "", &mut found);
+    found.retain(|name| !depend.contains(&name.as_str()));
+    assert_eq!(found, [""; 0]);
+    let validator = jsonschema::validator_for(&schema::gate_toml()).expect("a schema");
+    for (voters, accepted) in [(1, true), (config::MAX_VOTERS, true), (config::MAX_VOTERS + 1, false)] {
+        let text = format!("[gate.g]\nvote = \"a\"\nvoters = {voters}\n[check.a]\nverifier = \"x\"\n");
+        let table = DeTable::parse(&text).expect("TOML");
+        assert_eq!(validator.is_valid(&json(&DeValue::Table(table.into_inner()))), accepted, "{voters}");
+        assert_eq!(config::parse(text.as_bytes()).is_ok(), accepted, "{voters}");
+    }
+}
+
+#[test]
 fn every_report_follows_its_schema() {
     let validator = jsonschema::validator_for(&schema::record()).expect("a schema");
     let mut seen = 0;

@@ -72,8 +72,7 @@ impl CacheStore {
 
     /// Opens the cache with another size limit.
     pub fn open_bounded(folder: &Path, most_bytes: u64) -> io::Result<Self> {
-        let refused = |why| io::Error::other(format!("the folder `{}` cannot be used: {why}", folder.display()));
-        let folder = own_folder::open(folder).map_err(refused)?.path;
+        let folder = own_folder::open(folder).map_err(io::Error::other)?.path;
         let secret = secret(&folder.join("secret"))?;
         Ok(Self { folder, secret, most_bytes, build: BUILD })
     }

@@ -27,7 +27,9 @@ pub use ad_hoc::{BadCommandLine, of_command, of_verifiers, words};
 pub use check::CheckConfig;
 pub use command::{Access, CommandConfig, FILES, SandboxLevel};
 pub use files::{BadPattern, FileSet};
-pub use gate::{Divergence, GateConfig, MemberConfig, MemberTarget, RuleConfig, Threshold, VoteConfig};
+pub use gate::{
+    Divergence, GateConfig, MAX_VOTERS, MAX_WEIGHT, MemberConfig, MemberTarget, RuleConfig, Threshold, VoteConfig,
+};
 pub use grant::{Grant, UnknownGrant};
 pub use hook::HookConfig;
 pub use looping::{LoopConfig, OnReviewLimit, OnSpecFinding};

@@ -141,7 +141,7 @@ impl LedgerError {
                 "set `GATE_STATE_DIR`, or `HOME` to an absolute path, or run without a ledger: `--no-ledger`"
             }
             Self::Folder { .. } => {
-                "choose a folder with `GATE_STATE_DIR` that only you can replace, or make this one yours alone (`chmod 700`)"
+                "change that, or choose with `GATE_STATE_DIR` a folder that only you can write to and replace"
             }
             Self::Unreadable(_) | Self::Unwritable(_) => {
                 "check the free space and the permissions of the state folder, or choose another with `GATE_STATE_DIR`"

@@ -230,7 +230,8 @@ pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTree
 
 /// Returns how long an override lasts, in milliseconds.
 pub fn lasts(entry: &Entry, granted: &Override) -> u64 {
-    granted.expires.saturating_mul(1_000).saturating_sub(clock::millis(entry))
+    let until = || granted.expires.saturating_mul(1_000).saturating_sub(clock::millis(entry));
+    granted.lasts.map_or_else(until, |seconds| seconds.saturating_mul(1_000))
 }
 
 /// Checks a signature with `ssh-keygen -Y verify` and the configured keys, and returns the name of the signer. `ssh_keygen`

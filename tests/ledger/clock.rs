@@ -38,6 +38,22 @@ fn a_clock_ahead_drops_no_attempts() {
 }
 
 #[test]
+fn a_clock_that_jumps_a_few_times_drops_no_attempts() {
+    let stage = Stage::new();
+    for _ in 0..2 {
+        submit(&stage, json!({ "id": "t1" }), false);
+    }
+    for days in [1, 2, 4, 10, 40, 80] {
+        stage.run_with_clock(&["run"], days * DAY);
+        for age in ["1d", "2d", "7d", "30d"] {
+            let output = stage.run_with_clock(&["log", "--prune", age], days * DAY + HOUR);
+            assert!(said(&output).contains("nothing to drop"), "{age} after {days} days: {}", said(&output));
+        }
+    }
+    assert_eq!(attempts(&stage), 2);
+}
+
+#[test]
 fn entries_are_dropped_when_the_chain_has_seen_their_age_or_a_person_confirms_the_clock() {
     let daily = Stage::new();
     for day in 0..40 {
@@ -139,4 +155,20 @@ fn an_entry_from_a_clock_ahead_does_not_end_later_overrides() {
     let granted = at_terminal(&stage, &arguments, "skip");
     assert_eq!(granted.status.code(), Some(0), "{}", said(&granted));
     verified(&stage, &[(0, true), (2 * HOUR, false), (0, false)]);
+}
+
+#[test]
+fn an_override_until_a_moment_lasts_no_longer_because_it_was_granted_while_the_clock_was_set_back() {
+    let stage = not_passed();
+    let until = now() + 3_600;
+    skip(&stage, &format!("--until {until}"), -20 * HOUR);
+    verified(&stage, &[(-20 * HOUR, true), (-19 * HOUR + 60, false), (-20 * HOUR, false), (0, false)]);
+}
+
+#[test]
+fn a_year_of_five_digits_is_ahead_too() {
+    let stage = not_passed();
+    skip(&stage, "--for 1h", 0);
+    stage.run_with_clock(&["run", "--files", "gate.toml"], 8_000 * 365 * DAY);
+    verified(&stage, &[(0, false)]);
 }

@@ -354,7 +354,7 @@ fn a_ledger_that_cannot_be_used_is_no_pass() {
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
     let expected = format!(
-        "error: cannot use the state folder `{}`: it is writable by other users\nhint: choose a folder with `GATE_STATE_DIR` that only you can replace, or make this one yours alone (`chmod 700`)\n",
+        "error: cannot use the state folder `{}`: it is writable by other users\nhint: change that, or choose with `GATE_STATE_DIR` a folder that only you can write to and replace\n",
         stage.state().display()
     );
     assert_eq!(text(&output.stderr), expected);

@@ -8,9 +8,9 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The most voters of one name.
-const MAX_VOTERS: u32 = 100;
+pub const MAX_VOTERS: u32 = 100;
 /// The heaviest vote.
-const MAX_WEIGHT: u32 = 1_000;
+pub const MAX_WEIGHT: u32 = 1_000;
 const RULES: [&str; 5] = ["tiers", "all", "any", "not", "vote"];
 const OF_A_VOTE: [&str; 5] = ["voters", "threshold", "quorum", "independent", "on_divergence"];
 

@@ -91,14 +91,14 @@ struct Size {
 /// Returns the size of a gate with this rule, given the sizes of the gates in it.
 fn measure(rule: &RuleConfig, sizes: &BTreeMap<&str, Size>) -> Size {
     let of = |member: &MemberConfig| match &member.target {
-        MemberTarget::Named(name) => sizes.get(name.as_str()).copied().unwrap_or(Size { depth: 0, members: 1 }),
+        MemberTarget::Named(name) => sizes.get(name.as_str()).copied().unwrap_or(Size { depth: 0, members: 0 }),
         MemberTarget::Inline(rule) => measure(rule, sizes),
     };
     let (mut depth, mut members) = (0, 0usize);
     for size in rule.members().iter().map(of) {
         depth = depth.max(size.depth);
-        members = members.saturating_add(size.members);
+        members = members.saturating_add(size.members).saturating_add(1);
     }
     let times = if let RuleConfig::Vote(vote) = rule { vote.voters.unwrap_or(1) as usize } else { 1 };
-    Size { depth: depth + 1, members: members.saturating_mul(times).saturating_add(1) }
+    Size { depth: depth + 1, members: members.saturating_mul(times) }
 }

@@ -94,6 +94,25 @@ fn a_gate_that_doubles_at_every_level_is_refused() {
 }
 
 #[test]
+fn a_gate_has_at_most_1000_members_with_those_of_its_members() {
+    let refused = "expected at most 1000 members in all, found more";
+    let list = |count: usize| {
+        let names: Vec<_> = (0..count).map(|n| format!("{{ use = \"a\", name = \"m{n}\" }}")).collect();
+        names.join(", ")
+    };
+    let check = "[check.a]\nverifier = \"x\"\n";
+    let flat = |count| problems(format!("[gate.g]\nall = [{}]\n{check}", list(count)).as_bytes());
+    assert_eq!(flat(MAX_MEMBERS), "");
+    assert_eq!(flat(MAX_MEMBERS + 1), format!("1:1: gate.g: {refused}"));
+    let voters = |count| {
+        let vote = format!("[gate.g]\nvote = \"inner\"\nvoters = 100\n[gate.inner]\nall = [{}]\n", list(count));
+        problems(format!("{vote}{check}").as_bytes())
+    };
+    assert_eq!(voters(9), "", "each voter is a member, with nine members");
+    assert_eq!(voters(10), format!("1:1: gate.g: {refused}"));
+}
+
+#[test]
 fn a_check_that_no_gate_names_is_a_mistake() {
     let file = |terms: &str| {
         let gates = "[gate.g]\nall = [{ any = [\"a\"] }]\n[gate.alone]\nnot = \"b\"\n";

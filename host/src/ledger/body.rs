@@ -174,6 +174,9 @@ pub struct Override {
     pub proof: String,
     /// Until when it holds, in seconds since 1970.
     pub expires: u64,
+    /// How long it holds, in seconds of the time of the chain. Earlier versions did not store it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<u64>,
     /// The signature over [`Override::request`], if there is one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,

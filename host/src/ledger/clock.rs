@@ -2,7 +2,7 @@
 //!
 //! Every entry has the time that the clock showed when it was appended. A clock can be wrong, so two durations follow from the
 //! entries. An override expires by the longest time that can have passed ([`longest_since_first`]): time never runs back, and every step
-//! ahead counts. Entries are dropped by the time that the chain has seen ([`ages`]): a jump ahead counts for [`MAX_STEP`], until
+//! ahead counts. Entries are dropped by the time that the chain has seen ([`ages`]): a jump ahead counts for [`max_step`], until
 //! a person confirms the clock.
 
 use super::{Entry, EntryKind};
@@ -15,9 +15,16 @@ pub const EXPIRED: &str = "override-expired";
 /// The status of the note that the clock shows an earlier time than the newest entry.
 pub const SET_BACK: &str = "clock-set-back";
 
-/// The most that the time between two entries counts for. It is less than a day, so that a single wrong time never makes the
-/// entries of the last day old.
+/// The most that the time between two entries counts for. It is less than a day, so that a repository that is used every day ages.
 pub const MAX_STEP: Duration = Duration::from_hours(20);
+/// How many times the time between two entries must count before entries are old enough, so that a few wrong times never make
+/// them old.
+const LEAST_STEPS: u32 = 30;
+
+/// Returns the most that the time between two entries counts for, where entries of this age are dropped.
+pub fn max_step(age: Duration) -> Duration {
+    MAX_STEP.min(age / LEAST_STEPS)
+}
 
 /// Returns when an entry was appended, by the clock of the machine, in milliseconds since 1970.
 pub fn millis(entry: &Entry) -> u64 {
@@ -26,14 +33,15 @@ pub fn millis(entry: &Entry) -> u64 {
 
 /// Parses what [`crate::text::timestamp`] writes.
 fn parsed(at: &str) -> Option<u64> {
+    // A clock far ahead shows years of more than four digits.
+    let (year, at) = at.split_once('-')?;
     let number = |from: usize, to: usize| at.get(from..to)?.parse::<u64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (year, month, day) = (u64::from(year.parse::<u32>().ok()?), number(0, 2)?, number(3, 5)?);
     // Years start in March, so that a leap day is the last day of its year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
-    let seconds =
-        (days.checked_sub(719_469)?) * 86_400 + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
-    Some(seconds * 1_000 + number(20, 23)?)
+    let seconds = days.checked_sub(719_469)? * 86_400 + number(6, 8)? * 3_600 + number(9, 11)? * 60 + number(12, 14)?;
+    Some(seconds.saturating_mul(1_000).saturating_add(number(15, 18)?))
 }
 
 /// Returns the longest time that can have passed from the first of these entries, which follow each other in the chain, until
@@ -50,8 +58,9 @@ pub fn latest(entries: &[Entry]) -> u64 {
 }
 
 /// Returns for each entry of the chain how much time the chain has seen since, in milliseconds. With `now`, the time since the
-/// newest entry counts too.
-pub fn ages(entries: &[Entry], now: Option<u64>) -> Vec<u64> {
+/// newest entry counts too. Between two entries, at most `max_step` counts.
+pub fn ages(entries: &[Entry], now: Option<u64>, max_step: Duration) -> Vec<u64> {
+    let most = u64::try_from(max_step.as_millis()).unwrap_or(u64::MAX);
     // For each entry, the latest time that the clock had shown, and what of it was seen.
     let (mut shown, mut seen): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -63,23 +72,22 @@ pub fn ages(entries: &[Entry], now: Option<u64>) -> Vec<u64> {
             shown.push(at);
             seen.push(at);
         } else {
-            step(&mut shown, &mut seen, at);
+            step(&mut shown, &mut seen, at, most);
         }
     }
     if let Some(now) = now {
-        step(&mut shown, &mut seen, now);
+        step(&mut shown, &mut seen, now, most);
     }
     let end = seen.last().copied().unwrap_or_default();
     seen.truncate(entries.len());
     seen.into_iter().map(|seen| end.saturating_sub(seen)).collect()
 }
 
-fn step(shown: &mut Vec<u64>, seen: &mut Vec<u64>, at: u64) {
+fn step(shown: &mut Vec<u64>, seen: &mut Vec<u64>, at: u64, most: u64) {
     let (Some(latest), Some(until)) = (shown.last().copied(), seen.last().copied()) else {
         shown.push(at);
         return seen.push(at);
     };
-    let most = u64::try_from(MAX_STEP.as_millis()).unwrap_or(u64::MAX);
     shown.push(latest.max(at));
     seen.push(until + at.saturating_sub(latest).min(most));
 }
@@ -123,6 +131,8 @@ mod tests {
     #[test]
     fn timestamps_are_parsed_as_they_are_written() {
         for millis in [0, 1, 951_782_399_999, 951_782_400_000, 1_709_164_800_123, 1_790_000_000_000, 4_107_542_400_000]
+            .into_iter()
+            .chain([253_402_300_799_999, 253_402_300_800_000, 6_310_000_000_000_000])
         {
             assert_eq!(parsed(&timestamp(UNIX_EPOCH + Duration::from_millis(millis))), Some(millis));
         }
@@ -152,11 +162,11 @@ mod tests {
             ("confirmed, and later ahead", vec![(0, false), (2 * D, true), (60 * D, false)], None, 2 * DAY + 20 * HOUR),
         ] {
             let now = now.map(|now: i64| START.saturating_add_signed(now));
-            assert_eq!(ages(&entries(&times), now)[0], oldest, "{what}");
+            assert_eq!(ages(&entries(&times), now, MAX_STEP)[0], oldest, "{what}");
         }
-        assert_eq!(ages(&[], Some(1)), Vec::<u64>::new());
+        assert_eq!(ages(&[], Some(1), MAX_STEP), Vec::<u64>::new());
         let ahead = entries(&[(0, false), (60 * D, false), (H, true), (2 * H, false)]);
-        assert_eq!(ages(&ahead, None), [2 * HOUR, HOUR, HOUR, 0]);
+        assert_eq!(ages(&ahead, None, MAX_STEP), [2 * HOUR, HOUR, HOUR, 0]);
     }
 
     #[test]

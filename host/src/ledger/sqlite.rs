@@ -78,6 +78,8 @@ pub struct SqliteLedger {
     is_new: AtomicBool,
     /// How far the log went after the last commit of this process.
     known: Mutex<Option<LogEnd>>,
+    /// The last entry after the last write of this process; the zeroth before it.
+    seen: Mutex<Head>,
     /// `None` after an error while writing.
     connection: Mutex<Option<Connection>>,
 }
@@ -90,12 +92,17 @@ impl SqliteLedger {
         let connection = connect(&folder.join(FILE)).map_err(|error| unusable(named, &error))?;
         let files = OpenFiles::of(named).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
         let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
-        Ok(Self { folder, named: named.to_owned(), files, is_new, known: Mutex::default(), connection })
+        let seen = Mutex::new(Head { seq: 0, hash: Hash::ZERO });
+        Ok(Self { folder, named: named.to_owned(), files, is_new, known: Mutex::default(), seen, connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>, LedgerError> {
-        if folder.join(FILE).symlink_metadata().is_ok() { Self::open(folder).map(Some) } else { Ok(None) }
+        match folder.join(FILE).symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            // A folder that cannot be looked into is refused with its reason.
+            _ => Self::open(folder).map(Some),
+        }
     }
 
     /// Returns the path of the database.
@@ -109,7 +116,10 @@ impl SqliteLedger {
     }
 
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, LedgerError>) -> Result<T, LedgerError> {
-        read(self.lock().as_ref().ok_or_else(closed)?)
+        let guard = self.lock();
+        let connection = guard.as_ref().ok_or_else(closed)?;
+        self.files.are_at(&self.named).map_err(LedgerError::Unreadable)?;
+        read(connection)
     }
 
     /// Runs `work` in a transaction with the write lock. An error closes the connection. Returns only if the next process finds
@@ -122,7 +132,7 @@ impl SqliteLedger {
         let mut guard = self.lock();
         let mut connection = guard.take().ok_or_else(closed)?;
         // Without this, a commit could overwrite what another process has written to the files that are there now.
-        self.files.are_at(&self.named)?;
+        self.files.are_at(&self.named).map_err(LedgerError::Unwritable)?;
         // The first sync of a log by a process makes SQLite sync the folder too, which costs as much again. That is needed only
         // for a log that is new. An older log is synced here, after the commit and before the append returns.
         let by_sqlite = durability == Durability::Power && self.is_new.load(Ordering::Relaxed);
@@ -138,7 +148,7 @@ impl SqliteLedger {
             self.sync()?;
         }
         // An executor could remove or empty a file. Its content would then be lost when this process ends.
-        self.files.are_at(&self.named)?;
+        self.files.are_at(&folder::find(&self.named)?).map_err(LedgerError::Unwritable)?;
         self.is_logged(&mut connection, before.as_ref())?;
         *guard = Some(connection);
         Ok(done)
@@ -197,13 +207,36 @@ impl SqliteLedger {
                 tail.head.seq, last.seq
             )));
         }
-        match folder::anchor(&self.folder) {
-            Some(anchor) if anchor.seq > last.seq => Err(damaged(format!(
-                "entry {} was written earlier, but entry {} is the last one",
-                anchor.seq, last.seq
-            ))),
-            _ => Ok(tail),
+        if let Some(anchor) = folder::anchor(&self.folder).filter(|anchor| anchor.seq > last.seq) {
+            let message = format!("entry {} was written earlier, but entry {} is the last one", anchor.seq, last.seq);
+            return Err(damaged(message));
         }
+        self.continues(transaction, &tail)?;
+        Ok(tail)
+    }
+
+    /// Refuses a chain without the entry that this process wrote last: an older copy of the ledger is in its place.
+    fn continues(&self, connection: &Connection, tail: &ChainEnds) -> Result<(), LedgerError> {
+        let seen = *self.seen.lock();
+        // What was dropped since is gone for a reason.
+        if seen.seq <= tail.base.seq || rows::hash_at(connection, seen.seq)? == Some(seen.hash) {
+            return Ok(());
+        }
+        let message = format!("entry {} was written during the run, and is no longer there", seen.seq);
+        Err(LedgerError::Damaged(Damage::new(seen.seq, DamageKind::Removed, message)))
+    }
+
+    /// Refuses a database from which the next process would not read this entry: what is in memory here hides what somebody has
+    /// written to the file.
+    fn is_readable(&self, entry: &Entry) -> Result<(), LedgerError> {
+        let found = self.read(|connection| {
+            connection.execute_batch("PRAGMA shrink_memory").map_err(unwritable)?;
+            match rows::is_found(connection, entry).map_err(unwritable)? {
+                true => Ok(()),
+                false => Err(LedgerError::Unwritable(format!("`{FILE}` was overwritten during the run"))),
+            }
+        });
+        found.inspect_err(|_| *self.lock() = None)
     }
 }
 
@@ -231,8 +264,13 @@ impl Ledger for SqliteLedger {
             rows::set_head(transaction, head).map_err(unwritable)?;
             Ok(appended)
         })?;
-        if let (Durability::Power, Some(last)) = (durability, appended.last()) {
-            folder::set_anchor(&self.folder, Head { seq: last.seq, hash: last.hash });
+        if let Some(last) = appended.last() {
+            let head = Head { seq: last.seq, hash: last.hash };
+            *self.seen.lock() = head;
+            if durability == Durability::Power {
+                self.is_readable(last)?;
+                folder::set_anchor(&self.folder, head);
+            }
         }
         Ok(appended)
     }

@@ -3,6 +3,7 @@
 mod members;
 mod programs;
 
+use crate::config::MAX_MEMBERS;
 use members::{RULES, check, rules, terms, weight};
 use programs::{command, evaluator, model, with_a_program};
 use serde_json::{Value, json};
@@ -106,7 +107,7 @@ pub fn gate_toml() -> Value {
                 with_one_rule(table(gate, &[])),
             ],
         },
-        "members": { "type": "array", "items": { "$ref": "#/$defs/member" }, "minItems": 1 },
+        "members": { "type": "array", "items": { "$ref": "#/$defs/member" }, "minItems": 1, "maxItems": MAX_MEMBERS },
         "check": table(merged(&[&terms(), &check()]), &["verifier"]),
         "command": with_a_program(table(command(), &[])),
         "model": table(model(), &["api"]),
@@ -212,7 +213,7 @@ fn budgets() -> Value {
         },
         "max_tokens": {
             "description": "The most tokens that all attempts may use together, as reported by transcripts and models.",
-            "type": "integer", "minimum": 1,
+            "type": "integer", "minimum": 1, "maximum": 1_000_000_000_000_u64,
         },
         "max_cost": {
             "description": "The most that all attempts may cost together, as reported by transcripts and configured prices.",

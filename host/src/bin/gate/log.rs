@@ -268,12 +268,14 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
         return Err(Error::usage("entries of the last day are dropped only by a person at a terminal")
             .hint("recent entries count attempts; use `--prune 1d` or more".to_owned()));
     }
-    let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
     let now = evidence::now_millis();
     let entries = ledger.entries(&Filter::default())?;
-    let up_to = droppable(&entries, &clock::ages(&entries, is_person.then_some(now)), age)?;
+    let ages = |max_step| clock::ages(&entries, is_person.then_some(now), max_step);
+    let (seen, lasted) = (ages(clock::max_step(age)), ages(clock::MAX_STEP));
+    let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+    let up_to = droppable(&entries, &seen, &lasted, age)?;
     let by_clock: Vec<u64> = entries.iter().map(|entry| now.saturating_sub(clock::millis(entry))).collect();
-    let unseen = droppable(&entries, &by_clock, age)?;
+    let unseen = droppable(&entries, &by_clock, &by_clock, age)?;
     let first = entries.first().map_or(0, |entry| entry.seq);
     if up_to < first || up_to == 0 {
         writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
@@ -295,16 +297,16 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
 }
 
 /// Returns the number of the last entry that can be dropped, 0 if there is none. Open escalations and valid overrides stay, also
-/// those of other projects, because all projects share the chain; so does the last entry.
-fn droppable(entries: &[Entry], ages: &[u64], age: u64) -> Result<u64, LedgerError> {
+/// those of other projects, because all projects share the chain; so does the last entry. `lasted` says how long overrides have lasted.
+fn droppable(entries: &[Entry], ages: &[u64], lasted: &[u64], age: u64) -> Result<u64, LedgerError> {
     let mut answered = BTreeSet::new();
     for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
         answered.insert(entry.read::<Resume>()?.escalation);
     }
     let mut up_to = 0;
-    for (entry, old) in entries.iter().zip(ages).rev().skip(1).rev() {
+    for ((entry, old), lasted) in entries.iter().zip(ages).zip(lasted).rev().skip(1).rev() {
         let holds = match entry.kind {
-            EntryKind::Override => *old < overrides::lasts(entry, &entry.read()?),
+            EntryKind::Override => *lasted < overrides::lasts(entry, &entry.read()?),
             EntryKind::Escalation => !answered.contains(&entry.seq),
             _ => false,
         };

@@ -121,7 +121,12 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     let record = entry.record()?;
     let policy = policy(global)?;
     let now = evidence::now();
-    let holds = common.until.map_or(common.holds, |until| Duration::from_secs(until.saturating_sub(now)));
+    // A signature names a moment, so a time that the ledger has seen counts too: the same request could be sent again.
+    let latest = match common.until {
+        Some(_) => now.max(clock::latest(&ledger.entries(&Filter::default())?) / 1_000),
+        None => now,
+    };
+    let holds = common.until.map_or(common.holds, |until| Duration::from_secs(until.saturating_sub(latest)));
     let refused = |why: OverrideRefused| -> Error {
         match person::note_refusal(&ledger, &project, what.kind, &why.to_string()) {
             Ok(()) => Error::usage(&why),
@@ -131,8 +136,6 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     let proposed = overrides::propose(what.kind, &record, what.condition, &common.reason, holds, now, &policy);
     let mut granted = proposed.map_err(&refused)?;
     if let Some(until) = common.until {
-        // A signature names a moment, so a time that the ledger has seen counts too: the same request could be sent again.
-        let latest = now.max(clock::latest(&ledger.entries(&Filter::default())?) / 1_000);
         if until <= latest {
             return Err(refused(OverrideRefused::Expired { latest, until })
                 .hint("if an entry is from a wrong clock, run `gate log --confirm-clock` at a terminal".to_owned()));
@@ -166,12 +169,12 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     // The same signed request, sent again, is the same override.
     let before = Filter { run: Some(granted.run.clone()), ..Filter::of(&project).kinds(&[EntryKind::Override]) };
     for before in ledger.entries(&before)? {
-        if (Override { uptime: None, ..before.read::<Override>()? }) == granted {
+        if (Override { uptime: None, lasts: None, ..before.read::<Override>()? }) == granted {
             writeln!(out, "{}: run {} (entry {}, already recorded)", granted.word(), granted.run, before.seq)?;
             return Ok(Exit::Pass);
         }
     }
-    granted.uptime = Uptime::now();
+    (granted.lasts, granted.uptime) = (Some(holds.as_secs()), Uptime::now());
     let labels = Labels { status: granted.word().to_owned(), ..entry.labels.clone() };
     let appended = ledger.append_one(&project, NewEntry::new(EntryKind::Override, labels, &granted)?)?;
     writeln!(out, "{}: run {} (entry {})", granted.word(), granted.run, appended.seq)?;

@@ -2,7 +2,6 @@
 //! to it, because the next process opens the one at the path.
 
 use super::FILE;
-use crate::ledger::LedgerError;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,23 +12,39 @@ const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 /// The size of the first page of a database.
 const LEAST: u64 = 512;
 
-/// The device and the inode of each file.
-#[derive(Debug, PartialEq, Eq)]
+/// A file that is open.
+#[derive(Debug, Default)]
+struct OpenFile {
+    /// Its device and its inode.
+    id: (u64, u64),
+    /// The size that it has at least while it is open.
+    least: u64,
+}
+
+/// The files of the database.
+#[derive(Debug)]
 pub(super) struct OpenFiles {
-    ids: [(u64, u64); SUFFIXES.len()],
+    files: [OpenFile; SUFFIXES.len()],
     log_is_empty: bool,
 }
 
 impl OpenFiles {
     /// Returns the files in a folder, which SQLite has just opened.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
-        let mut files = Self { ids: Default::default(), log_is_empty: true };
-        for (id, suffix) in files.ids.iter_mut().zip(SUFFIXES) {
+        let mut open = Self { files: Default::default(), log_is_empty: true };
+        for (file, suffix) in open.files.iter_mut().zip(SUFFIXES) {
             let found = folder.join(format!("{FILE}{suffix}")).symlink_metadata()?;
-            *id = (found.dev(), found.ino());
-            files.log_is_empty &= suffix != "-wal" || found.len() == 0;
+            let least = match suffix {
+                "" => LEAST,
+                // Other programs may shorten the log. Whether it contains a commit is looked at after it.
+                "-wal" => 0,
+                // It is mapped into memory: what is cut off would end the process with a signal.
+                _ => found.len(),
+            };
+            *file = OpenFile { id: (found.dev(), found.ino()), least };
+            open.log_is_empty &= suffix != "-wal" || found.len() == 0;
         }
-        Ok(files)
+        Ok(open)
     }
 
     /// Returns whether nothing was in the write-ahead log yet.
@@ -38,15 +53,15 @@ impl OpenFiles {
     }
 
     /// Refuses other files in the folder. Its path may have symlinks, which could lead elsewhere by now.
-    pub(super) fn are_at(&self, folder: &Path) -> Result<(), LedgerError> {
-        for (id, suffix) in self.ids.iter().zip(SUFFIXES) {
+    pub(super) fn are_at(&self, folder: &Path) -> Result<(), String> {
+        for (file, suffix) in self.files.iter().zip(SUFFIXES) {
             let name = format!("{FILE}{suffix}");
             let found = folder.join(&name).symlink_metadata();
-            if !found.as_ref().is_ok_and(|found| (found.dev(), found.ino()) == *id) {
-                return Err(LedgerError::Unwritable(format!("`{name}` was removed or replaced during the run")));
-            }
-            if suffix.is_empty() && found.is_ok_and(|found| found.len() < LEAST) {
-                return Err(LedgerError::Unwritable(format!("`{name}` was emptied during the run")));
+            let Some(found) = found.ok().filter(|found| (found.dev(), found.ino()) == file.id) else {
+                return Err(format!("`{name}` was removed or replaced during the run"));
+            };
+            if found.len() < file.least {
+                return Err(format!("`{name}` was emptied during the run"));
             }
         }
         Ok(())

@@ -30,13 +30,22 @@ pub(super) fn prepare(folder: &Path) -> Result<PathBuf, LedgerError> {
     }
 }
 
+/// Returns the path of the folder without symlinks, as the next process will find it. Refuses it for the same reasons.
+pub(super) fn find(folder: &Path) -> Result<PathBuf, LedgerError> {
+    let refused = |why: String| LedgerError::Folder { folder: folder.to_owned(), why };
+    let path = own_folder::find(folder).map_err(refused)?;
+    earlier_runs(&path.join(RUNS)).map_err(|why| refused(format!("`{RUNS}` in it: {why}")))?;
+    Ok(path)
+}
+
 /// Refuses a folder of earlier runs that another user can write to, or whose files cannot be dropped with their runs.
 fn earlier_runs(folder: &Path) -> Result<(), String> {
-    match rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => own_folder::own(folder),
-        Err(rustix::io::Errno::NOENT) => Ok(()),
-        Err(error) => Err(error.to_string()),
+    match rustix::fs::access(folder, Access::EXISTS) {
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        found => found.map_err(|error| error.to_string())?,
     }
+    own_folder::own(folder)?;
+    rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| error.to_string())
 }
 
 /// Waits until the names in a folder are on the disk.

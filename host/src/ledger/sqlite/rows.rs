@@ -91,6 +91,14 @@ pub(super) fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>,
     Ok(hash.optional().map_err(unreadable)?.map(Hash))
 }
 
+/// Returns whether an entry and its body are found by the index of its project.
+pub(super) fn is_found(connection: &Connection, entry: &Entry) -> rusqlite::Result<bool> {
+    let sql = "SELECT hash = ?4 FROM entry INDEXED BY entry_kind JOIN body ON body.seq = entry.seq \
+               WHERE project = ?1 AND kind = ?2 AND entry.seq = ?3";
+    let values = params![entry.project.as_str(), entry.kind.as_str(), stored(entry.seq), entry.hash.0];
+    Ok(connection.query_row(sql, values, |row| row.get(0)).optional()?.unwrap_or(false))
+}
+
 /// Reads one entry, and the digest that is stored with it. The body is empty if it is missing.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Entry, Hash, bool)> {
     let bytes: Option<Vec<u8>> = row.get(16)?;

@@ -274,7 +274,8 @@ fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
         )
         .expect("written");
     };
-    let tampers: [(&str, &dyn Fn(&Path)); 5] = [
+    type Tamper<'a> = (&'a str, &'a dyn Fn(&Path));
+    let tampers: [Tamper<'_>; 5] = [
         ("emptied", &|folder| cut(folder, 0)),
         ("cut to its beginning", &|folder| cut(folder, 1)),
         ("cut in the middle", &|folder| cut(folder, 5)),

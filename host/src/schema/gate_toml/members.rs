@@ -1,11 +1,12 @@
 //! The keys of gates and checks.
 
+use crate::config::{MAX_VOTERS, MAX_WEIGHT};
 use serde_json::{Value, json};
 
 pub(super) const RULES: [&str; 5] = ["tiers", "all", "any", "not", "vote"];
 
 pub(super) fn weight() -> Value {
-    json!({ "description": "The weight of the ballot; members of a vote only.", "type": "integer", "minimum": 1 })
+    json!({ "description": "The weight of the ballot; members of a vote only.", "type": "integer", "minimum": 1, "maximum": MAX_WEIGHT })
 }
 
 /// Returns the keys that every member can have.
@@ -17,7 +18,7 @@ pub(super) fn terms() -> Value {
             "items": { "type": "string", "pattern": "^(phase-boundary|final|every [1-9][0-9]*)$" },
             "minItems": 1,
         },
-        "tier": { "description": "Skipped if the task asks for a lower tier (`--tier`).", "type": "integer", "minimum": 1 },
+        "tier": { "description": "Skipped if the task asks for a lower tier (`--tier`).", "type": "integer", "minimum": 1, "maximum": 1_000 },
         "files": {
             "description": "For a check: the files to check. For a gate: it runs only if one of them changed. Not allowed on a check of submissions.",
             "$ref": "#/$defs/globs",
@@ -70,7 +71,7 @@ pub(super) fn rules() -> Value {
             "description": "Members that vote: one name with `voters`, or a list.",
             "anyOf": [{ "type": "string", "minLength": 1 }, { "$ref": "#/$defs/members" }],
         },
-        "voters": { "description": "How many times a single member votes.", "type": "integer", "minimum": 1 },
+        "voters": { "description": "How many times a single member votes.", "type": "integer", "minimum": 1, "maximum": MAX_VOTERS },
         "threshold": {
             "description": "How many ballots must be in favour.",
             "anyOf": [{ "enum": ["majority", "two-thirds", "unanimous"] }, { "type": "integer", "minimum": 1 }],
@@ -113,10 +114,10 @@ pub(super) fn check() -> Value {
                 "random": { "description": "Random bytes.", "$ref": "#/$defs/size" },
                 "input": { "description": "Size of the file or the submission.", "$ref": "#/$defs/size" },
                 "log": { "description": "Size of the log.", "$ref": "#/$defs/size" },
-                "table_elements": { "description": "Elements of all tables.", "type": "integer", "minimum": 1 },
-                "handles": { "description": "Open handles.", "type": "integer", "minimum": 1 },
-                "hostcalls": { "description": "Calls from the verifier to the host.", "type": "integer", "minimum": 1 },
-                "findings": { "description": "Findings that are kept; the worst first.", "type": "integer", "minimum": 1 },
+                "table_elements": { "description": "Elements of all tables.", "type": "integer", "minimum": 1, "maximum": 10_000_000 },
+                "handles": { "description": "Open handles.", "type": "integer", "minimum": 1, "maximum": 10_000_000 },
+                "hostcalls": { "description": "Calls from the verifier to the host.", "type": "integer", "minimum": 1, "maximum": 1_000_000_000 },
+                "findings": { "description": "Findings that are kept; the worst first.", "type": "integer", "minimum": 1, "maximum": 10_000_000 },
             },
             "additionalProperties": false,
         },
