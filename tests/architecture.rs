@@ -258,7 +258,6 @@ fn files_of_people_are_written_in_one_place() {
         ("ledger/sqlite/folder.rs", "the state folder"),
         ("looping/executor.rs", "a temporary file"),
         ("overrides.rs", "a temporary file"),
-        ("session/stored_inputs.rs", "the state folder"),
         ("session/trusted.rs", "a temporary folder"),
         ("tape_files.rs", "a new recording, a log"),
         ("temporary.rs", "a temporary folder that is deleted"),
