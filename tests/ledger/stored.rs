@@ -25,21 +25,26 @@ fn loud(stage: &Stage, times: u32, command: &str, more: &str) {
     write(stage, "b.json", "[1]\n");
 }
 
-/// Runs a program, and returns its output and the most memory that it used at the same time, in KiB.
+/// Runs a program, and returns its output and the most memory that it used at the same time, in KiB. What `wait4` returns would
+/// include the memory of this process, from which it was started.
 fn measured(command: &mut Command) -> (Output, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| fs::File::create(folder.path().join(name)).expect("a file");
-    let child = command.stdout(file("out")).stderr(file("err")).spawn().expect("gate runs");
-    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-    let id = libc::pid_t::try_from(child.id()).expect("a number");
-    #[expect(unsafe_code, reason = "std does not return what a child used")]
-    // SAFETY: both pointers are valid, and a zeroed `rusage` is one.
-    let (waited, usage) = unsafe { (libc::wait4(id, &raw mut status, 0, usage.as_mut_ptr()), usage.assume_init()) };
-    assert_eq!(waited, id);
-    let status = std::os::unix::process::ExitStatusExt::from_raw(status);
+    let mut child = command.stdout(file("out")).stderr(file("err")).spawn().expect("gate runs");
+    let about = format!("/proc/{}/status", child.id());
+    let mut most = 0;
+    let status = loop {
+        let text = fs::read_to_string(&about).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        most = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(most);
+        match child.try_wait().expect("a child") {
+            Some(status) => break status,
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    assert!(most > 0, "nothing was measured");
     let read = |name: &str| fs::read(folder.path().join(name)).expect("a file");
-    let output = Output { status, stdout: read("out"), stderr: read("err") };
-    (output, u64::try_from(usage.ru_maxrss).expect("a size"))
+    (Output { status, stdout: read("out"), stderr: read("err") }, most)
 }
 
 fn size_of(folder: &Path) -> u64 {
