@@ -60,6 +60,15 @@ impl Limited {
         child.wait_with_output().expect("it ends")
     }
 
+    /// What a host sends at the end of a turn.
+    fn turn(&self, session: &str) -> String {
+        let message = serde_json::json!({
+            "session_id": session, "transcript_path": "/nonexistent", "cwd": self.work(), "permission_mode": "default",
+            "hook_event_name": "Stop", "stop_hook_active": false,
+        });
+        message.to_string()
+    }
+
     /// Runs every command with this limit.
     fn every_command(&self, flag: &str, value: u64) {
         for command in [
@@ -80,14 +89,11 @@ impl Limited {
             assert!(!said.contains("trap.") && !said.contains("panicked"), "{what}");
             // A bad file never passes.
             assert!(!command.starts_with("run") || output.status.code() != Some(0), "{what}");
-            let names = said.contains(&format!("`ulimit {flag}`")) || said.contains("hint: run `gate run` first");
+            let names = said.contains(&format!("`ulimit {flag}`")) || said.contains("hint: `gate run` creates one");
             assert!(!matches!(output.status.code(), Some(2 | 3)) || names || said.contains("policy"), "{what}");
         }
-        let message = serde_json::json!({
-            "session_id": format!("{flag} {value}"), "transcript_path": "/nonexistent", "cwd": self.work(), "permission_mode": "default",
-            "hook_event_name": "Stop", "stop_hook_active": false,
-        });
-        let output = self.shell(&format!("ulimit {flag} {value} && exec $0 hook --host claude"), &message.to_string());
+        let script = format!("ulimit {flag} {value} && exec $0 hook --host claude");
+        let output = self.shell(&script, &self.turn(&format!("{flag} {value}")));
         let blocks = output.status.code() == Some(2) || said(&output).contains(r#""decision":"block""#);
         assert!(blocks, "ulimit {flag} {value}: gate hook: {:?}\n{}", output.status, said(&output));
     }
@@ -100,7 +106,9 @@ fn said(output: &Output) -> String {
 #[test]
 fn limits_of_memory_are_named() {
     let limited = Limited::new(false);
-    for (flag, value) in [("-v", 260_000), ("-v", 2_000_000), ("-v", 6_000_000), ("-d", 20_000), ("-s", 64)] {
+    for (flag, value) in
+        [("-v", 260_000), ("-v", 2_000_000), ("-v", 6_000_000), ("-d", 5_000), ("-d", 20_000), ("-s", 64)]
+    {
         limited.every_command(flag, value);
     }
 }
@@ -110,6 +118,16 @@ fn limits_of_files_and_processor_time_are_named() {
     let limited = Limited::new(false);
     for (flag, value) in [("-f", 0), ("-f", 16), ("-f", 64), ("-n", 12), ("-n", 64), ("-t", 1)] {
         limited.every_command(flag, value);
+    }
+}
+
+#[test]
+fn a_hook_whose_answer_cannot_be_written_blocks() {
+    let limited = Limited::new(false);
+    for script in ["ulimit -f 0; exec $0 hook --host claude > answer", "exec $0 hook --host claude > /dev/full"] {
+        let output = limited.shell(script, &limited.turn(script));
+        assert_eq!(output.status.code(), Some(2), "{script}: {}", said(&output));
+        assert!(said(&output).contains("error: cannot write the answer to stdout: "), "{}", said(&output));
     }
 }
 

@@ -62,7 +62,7 @@ fn endless_descriptions_end_together_with_the_limit_of_their_check() {
     assert!(took < PATIENT, "one after the other they take 24 s: {took:?}");
     for (kind, message, hint) in errors(&record) {
         assert_eq!((&*kind, &*message), ("limit.time", "the verifier did not describe itself within 2s"));
-        assert!(hint.contains("raise `limits.time` of its check"), "{hint}");
+        assert!(hint.contains("raise the shorter of `limits.time` and `timeout` of its check"), "{hint}");
     }
     assert_eq!((errors(&record).len(), &record["gate"]["class"]), (12, &Value::from("timeout")));
     let project = stage.project();
@@ -111,6 +111,75 @@ fn the_deadline_ends_endless_descriptions_and_remembers_nothing() {
     }
 }
 
+/// Makes a component that describes these patterns of files and this schema of settings.
+fn describing(files: &[String], schema: &str) -> Vec<u8> {
+    let number = |number: usize| u32::try_from(number).expect("small").to_le_bytes();
+    let text: String = files.concat() + schema;
+    let list = 4096 + text.len().next_multiple_of(4);
+    let mut at = 4096;
+    let mut content = text.clone().into_bytes();
+    content.resize(list - 4096, 0);
+    for file in files {
+        content.extend([number(at), number(file.len())].concat());
+        at += file.len();
+    }
+    // Name, version, summary, files, schema, rules, no URL.
+    let record = [96, 7, 103, 5, 108, 14, list, files.len(), at, schema.len(), 0, 0, 0].map(number).concat();
+    let escaped = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\{byte:02x}")).collect::<String>();
+    let text = guests::text("describing/at-length");
+    guests::assemble("at-length", &text.replace("RECORD", &escaped(&record)).replace("CONTENT", &escaped(&content)))
+}
+
+#[test]
+fn descriptions_that_take_long_to_look_at_end_with_the_deadline() {
+    let stage = Stage::new();
+    // Each takes longer than a tenth of a second to compile.
+    let schema = |number: usize| {
+        let pattern = |at| format!(r#""p{at}":{{"pattern":"^(\\p{{L}}{{55}}|{number}-{at})$"}}"#);
+        format!(
+            r#"{{"type":"object","required":[],"properties":{{{}}}}}"#,
+            (0..50).map(pattern).collect::<Vec<_>>().join(",")
+        )
+    };
+    let names: Vec<String> = (0..40).map(|number| format!("c{number}")).collect();
+    let mut toml = format!("deadline = \"500ms\"\n[gate.g]\nall = {names:?}\n");
+    for (number, name) in names.iter().enumerate() {
+        let component = describing(&["**".to_owned()], &schema(number));
+        fs::write(stage.work().join(format!("{name}.wasm")), component).expect("written");
+        toml += &format!("[check.{name}]\nverifier = \"./{name}.wasm\"\n");
+    }
+    fs::write(stage.work().join("gate.toml"), toml).expect("written");
+    assert!(stage.run(&["compile", "c0.wasm"]).status.success());
+    let (record, output, took) = run(&stage, &[]);
+    assert_eq!((output.status.code(), errors(&record).len()), (Some(3), 40));
+    assert!(took < PATIENT, "{took:?}");
+    for (kind, message, _) in errors(&record) {
+        assert_eq!((&*kind, &*message), ("limit.time", "the gate `g` took more than 500ms"));
+    }
+    let output = stage.run(&["plan"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(3) && said.contains("limit.time"), "{said}");
+}
+
+#[test]
+fn a_component_that_describes_too_many_patterns_is_refused() {
+    let stage = Stage::new();
+    let toml = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"./c.wasm\"\n";
+    fs::write(stage.work().join("gate.toml"), toml).expect("written");
+    let refused = |files: &[String]| {
+        fs::write(stage.work().join("c.wasm"), describing(files, "")).expect("written");
+        let output = stage.run(&["plan"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_named = said.contains("at most 1000 with 65536 bytes are compiled");
+        assert_eq!((output.status.code() == Some(2), output.status.code() == Some(0)), (is_named, !is_named), "{said}");
+        is_named
+    };
+    let patterns = |count: usize| (0..count).map(|number| format!("**/*{number}*x*{number}/**")).collect::<Vec<_>>();
+    assert!(!refused(&patterns(1_000)));
+    assert!(refused(&patterns(1_001)));
+    assert!(refused(&["a".repeat(65_537)]));
+}
+
 #[test]
 fn a_verifier_beside_an_endless_one_judges_as_ever() {
     let stage = Stage::new();
@@ -147,6 +216,18 @@ fn shuffled(seed: u64) -> String {
 /// Work of the host that takes many seconds: its name, what prepares it, and the arguments.
 type Row = (&'static str, fn(&Stage), &'static [&'static str]);
 
+/// Writes many files, and patterns in place of a part of the configuration that take long to compare with their names.
+fn patterns(stage: &Stage, place: &str, with: impl Fn(&str) -> String) {
+    let patterns: Vec<String> = (0..3_000).map(|number| format!("**/*{number}*x*{number}/**")).collect();
+    let toml = stage.work().join("gate.toml");
+    let text = fs::read_to_string(&toml).expect("text");
+    assert!(text.contains(place));
+    fs::write(toml, text.replacen(place, &with(&format!("{patterns:?}")), 1)).expect("written");
+    fs::create_dir(stage.work().join("folder")).expect("made");
+    (0..20_000).for_each(|file| fs::write(stage.work().join(format!("folder/{file}")), "").expect("a file"));
+}
+
+const COMMAND: &str = "verifier = \"command\"\ngrants = [\"command:t\"]";
 const COMMIT: &str = "git init -q -b main && git add -A && git commit -qm base";
 const SUBMISSION: &str = "verifier = \"case-conflicts\"\ngrants = [\"workspace\"]";
 
@@ -188,6 +269,42 @@ const WORK: &[Row] = &[
         &[],
     ),
     (
+        "patterns of a file verifier",
+        |stage| patterns(stage, SUBMISSION, |patterns| format!("verifier = \"json-syntax\"\nfiles = {patterns}")),
+        &[],
+    ),
+    (
+        "patterns of a submission verifier",
+        |stage| {
+            patterns(stage, SUBMISSION, |patterns| {
+                format!("{COMMAND}\nfiles = {patterns}\n[command.t]\nrun = [\"true\"]")
+            })
+        },
+        &[],
+    ),
+    (
+        "patterns of a gate",
+        |stage| {
+            patterns(stage, "all = [\"c\"]", |patterns| {
+                format!("all = [\"c\", \"other\"]\n[gate.other]\nall = [\"c\"]\nfiles = {patterns}")
+            });
+        },
+        &[],
+    ),
+    (
+        "patterns of the whole configuration",
+        |stage| patterns(stage, "deadline", |patterns| format!("exclude = {patterns}\ndeadline")),
+        &[],
+    ),
+    (
+        "patterns of protected files",
+        |stage| {
+            patterns(stage, "deadline", |patterns| format!("protected = {patterns}\ndeadline"));
+            git(stage, &COMMIT.replace("-A", "gate.toml"));
+        },
+        &[],
+    ),
+    (
         "a git that hangs",
         |stage| {
             git(stage, COMMIT);
@@ -219,7 +336,7 @@ fn work_of_the_host_ends_with_the_deadline() {
         assert_eq!(output.status.code(), Some(3), "{name}: {said}");
         let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{name}: {said}"));
         let late = ("limit.time".to_owned(), "the gate `g` took more than 500ms".to_owned(), String::new());
-        assert_eq!(errors(&record), [late], "{name}");
+        assert_eq!(errors(&record)[0], late, "{name}");
         assert_eq!(record["status"], "error", "{name}");
         assert!(took < PATIENT, "{name}: {took:?}");
         let project = stage.project();

@@ -10,7 +10,7 @@ use crate::verdict::{ErrorKind, Failure, Rule};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
@@ -23,6 +23,8 @@ pub(crate) struct Verifiers {
     runtime: Arc<Runtime>,
     /// The folder that paths are relative to.
     folder: PathBuf,
+    /// The deadline of the run.
+    deadline: Deadline,
     /// Called before a component is compiled, which can take long.
     compiling: Arc<Compiling>,
     /// The verifiers, by the name in the check. Many checks may use one verifier, which is read and described once.
@@ -34,8 +36,8 @@ struct KnownVerifier {
     source: Arc<ComponentSource>,
     component_type: ComponentType,
     about: Description,
-    /// Why the verifier did not describe itself in time. Then its checks are errors, and the description is empty.
-    late: Option<Failure>,
+    /// Why the verifier did not describe itself in time, or its description was not looked at in time. Then its checks are errors.
+    late: OnceLock<Failure>,
 }
 
 impl Verifiers {
@@ -43,9 +45,10 @@ impl Verifiers {
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
+        deadline: Deadline,
         compiling: impl Fn(&str, &ComponentSource) + Send + Sync + 'static,
     ) -> Self {
-        Self { runtime, folder, compiling: Arc::new(compiling), known: Mutex::default() }
+        Self { runtime, folder, deadline, compiling: Arc::new(compiling), known: Mutex::default() }
     }
 
     /// Returns the component with this digest, if a check of the plan uses it.
@@ -83,10 +86,10 @@ impl Verifiers {
         warnings.into_iter().collect()
     }
 
-    /// Returns why the verifier with this digest did not describe itself in time, if so.
+    /// Returns why the time was over before the verifier with this digest was described and looked at, if so.
     pub(crate) fn late(&self, digest: &str) -> Option<Failure> {
         let known = self.verifiers();
-        known.values().flatten().find(|known| known.source.digest() == digest)?.late.clone()
+        known.values().flatten().find(|known| known.source.digest() == digest)?.late.get().cloned()
     }
 
     fn verifiers(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>> {
@@ -96,14 +99,14 @@ impl Verifiers {
     /// Finds and describes the verifiers of these checks. The plan reports verifiers that cannot be found, at the check that
     /// names them.
     ///
-    /// Components are compiled one after the other; `compiled` gets the time that this took, and returns the deadline. Then all
+    /// Components are compiled one after the other; `compiled` gets the time that this took, and sets the deadline. Then all
     /// describe themselves at the same time, each within the limits of its check.
     pub(crate) async fn load(
         &self,
         config: &config::Config,
         checks: impl IntoIterator<Item = &config::CheckConfig>,
         remembered: Remembered,
-        compiled: impl FnOnce(Duration) -> Deadline,
+        compiled: impl FnOnce(Duration),
     ) {
         let mut wanted: BTreeMap<&str, Limits> = BTreeMap::new();
         for check in checks {
@@ -123,22 +126,22 @@ impl Verifiers {
             };
             match source.as_bundled().map(Bundled::description) {
                 Some(about) => {
-                    let known = Arc::new(KnownVerifier { source, component_type, about, late: None });
+                    let known = Arc::new(KnownVerifier { source, component_type, about, late: OnceLock::new() });
                     self.verifiers().insert(name.to_owned(), Ok(known));
                 }
                 None => opened.push((name.to_owned(), source, component_type, limits)),
             }
         }
-        let deadline = compiled(compiling);
+        compiled(compiling);
         let mut describing = JoinSet::new();
         for (name, source, component_type, limits) in opened {
-            let (runtime, deadline) = (Arc::clone(&self.runtime), deadline.clone());
+            let (runtime, deadline) = (Arc::clone(&self.runtime), self.deadline.clone());
             let describe = async move {
                 let about = describe(&runtime, &source, &limits, remembered, &deadline).await;
                 let (about, late) = match about {
-                    Ok(about) => (Ok(about), None),
-                    Err(failure) if failure.kind == ErrorKind::LimitTime => (Ok(unknown(&name)), Some(failure)),
-                    Err(failure) => (Err(failure), None),
+                    Ok(about) => (Ok(about), OnceLock::new()),
+                    Err(failure) if failure.kind == ErrorKind::LimitTime => (Ok(unknown(&name)), failure.into()),
+                    Err(failure) => (Err(failure), OnceLock::new()),
                 };
                 (name, about.map(|about| Arc::new(KnownVerifier { source, component_type, about, late })))
             };
@@ -182,7 +185,7 @@ impl Verifiers {
     }
 
     fn resolve(check: &config::CheckConfig, known: &KnownVerifier) -> Result<ResolvedVerifier, Failure> {
-        let KnownVerifier { source, component_type, about, .. } = known;
+        let KnownVerifier { source, component_type, about, late } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let working_tree = source.as_bundled().is_some_and(Bundled::is_about_the_working_tree);
@@ -190,7 +193,8 @@ impl Verifiers {
         Ok(ResolvedVerifier {
             digest: source.digest().to_owned(),
             shape,
-            files: about.files.clone(),
+            // Whatever the patterns are, the checks of a verifier that was late are errors if there is a file.
+            files: if late.get().is_some() { vec!["**".to_owned()] } else { about.files.clone() },
             working_tree,
             reads,
         })
@@ -216,12 +220,16 @@ impl Resolver for Verifiers {
     fn verifier(&self, check: &config::CheckConfig) -> Result<ResolvedVerifier, Vec<Refusal>> {
         let refused = |failure: Failure| vec![failure.into()];
         let known = self.find(&check.verifier).map_err(refused)?;
-        let resolved = Self::resolve(check, &known).map_err(refused)?;
         let without = check.settings.as_object().is_some_and(serde_json::Map::is_empty);
         // The schemas of bundled verifiers are known to be valid.
         let surely_fits =
             without && known.source.is_bundled() && settings::surely_fits_none(&known.about.settings_schema);
-        if known.late.is_none() && !surely_fits {
+        // The schema and the patterns of a stranger take time.
+        if !surely_fits && let Err(late) = self.deadline.check() {
+            let _ = known.late.get_or_init(|| late.into());
+        }
+        let resolved = Self::resolve(check, &known).map_err(refused)?;
+        if known.late.get().is_none() && !surely_fits {
             Self::validate(check, &known.about)?;
         }
         Ok(resolved)
@@ -259,8 +267,7 @@ fn unknown(name: &str) -> Description {
         name: name.to_owned(),
         version: String::new(),
         summary: String::new(),
-        // Whatever its patterns are, its checks are errors if there is a file.
-        files: vec!["**".to_owned()],
+        files: Vec::new(),
         settings_schema: String::new(),
         rules: Vec::new(),
         url: None,
@@ -330,11 +337,11 @@ mod tests {
         std::fs::write(&file, json.wasm()).expect("written");
         let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
         let runtime = Arc::new(Runtime::new(None));
-        let verifiers = Verifiers::new(runtime, folder.path().to_owned(), |_, _| {});
+        let verifiers = Verifiers::new(runtime, folder.path().to_owned(), Deadline::default(), |_, _| {});
         let text = "[gate.g]\nall = [\"a\", \"b\", \"c\"]\n[check.a]\nverifier = \"./one.wasm\"\n\
                     [check.b]\nverifier = \"./one.wasm\"\n[check.c]\nverifier = \"./two.wasm\"\n";
         let config = config::parse(text.as_bytes()).expect("a configuration");
-        let load = verifiers.load(&config, config.checks.values(), Remembered::Used, |_| Deadline::default());
+        let load = verifiers.load(&config, config.checks.values(), Remembered::Used, |_| {});
         tokio.block_on(load);
         let first = verifiers.verifier(&config.checks["a"]).expect("found");
         std::fs::remove_file(file).expect("removed");

@@ -14,7 +14,7 @@ mod unchanged;
 use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
 use crate::config::FileSet;
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, Late};
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
 use crate::plan::{self, Plan, Shape, SubmissionParts};
@@ -30,7 +30,7 @@ use reads::RunReads;
 pub(crate) use red_green::Base;
 pub(crate) use reusable::ReusablePasses;
 pub(crate) use services::Services;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -66,6 +66,25 @@ struct Matching {
     /// Their positions in the list of paths.
     places: Vec<usize>,
 }
+
+impl Matching {
+    /// Finds the files of the subject that match.
+    fn of(set: FileSet, subject: &Subject) -> Result<Self, Late> {
+        let mut places = Vec::new();
+        for (place, path) in subject.paths.iter().enumerate() {
+            if place.is_multiple_of(PATHS_AT_ONCE) {
+                subject.deadline.check()?;
+            }
+            if set.contains(path) {
+                places.push(place);
+            }
+        }
+        Ok(Self { set: Arc::new(set), places })
+    }
+}
+
+/// How many paths are compared with patterns before the time is looked at again.
+const PATHS_AT_ONCE: usize = 64;
 
 /// The patterns of `files` and `exclude`.
 type Patterns = (Vec<String>, Vec<String>);
@@ -156,14 +175,16 @@ impl<'a> CheckRunner<'a> {
         let mut matching = BTreeMap::new();
         let mut wanted = vec![0; subject.paths.len()];
         for check in plan.checks().filter(|check| check.shape == Shape::File) {
-            let patterns = (check.files.clone(), check.exclude.clone());
-            // The configuration has refused invalid patterns already.
-            let Ok(set) = FileSet::new(&check.files, &check.exclude) else { continue };
-            let matching = matching.entry(patterns).or_insert_with(|| {
-                let paths = subject.paths.iter().enumerate();
-                let places = paths.filter(|(_, path)| set.contains(path)).map(|(place, _)| place).collect();
-                Matching { set: Arc::new(set), places }
-            });
+            let matching = match matching.entry((check.files.clone(), check.exclude.clone())) {
+                btree_map::Entry::Occupied(known) => known.into_mut(),
+                btree_map::Entry::Vacant(vacant) => {
+                    // The configuration has refused invalid patterns already.
+                    let Ok(set) = FileSet::new(&check.files, &check.exclude) else { continue };
+                    // After the deadline no check runs.
+                    let Ok(found) = Matching::of(set, &subject) else { break };
+                    vacant.insert(found)
+                }
+            };
             matching.places.iter().for_each(|place| wanted[*place] += 1);
         }
         // A file that a command changes is checked in its new state, so earlier digests do not help.
@@ -177,7 +198,6 @@ impl<'a> CheckRunner<'a> {
         let changes = subject.submission.changes.iter();
         blocking(|| {
             let shown_changes = changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted);
-            // After the deadline no check runs.
             for change in shown_changes.take_while(|_| !subject.deadline.is_over()) {
                 shown.store(&subject.workspace, &change.path);
             }
@@ -320,8 +340,13 @@ impl<'a> CheckRunner<'a> {
         let gone = gone.flatten().filter(|_| !handed);
         // A command that sees another version of a file cannot judge it.
         let is_seen = |path: &&String| !handed || !self.from_base.contains(*path);
-        let all: BTreeSet<&String> =
-            paths.iter().chain(gone).filter(|path| files.contains(path)).filter(is_seen).collect();
+        let mut all = BTreeSet::new();
+        for path in paths.iter().chain(gone).filter(is_seen) {
+            self.subject.deadline.check()?;
+            if files.contains(path) {
+                all.insert(path);
+            }
+        }
         if handed {
             for path in &all {
                 self.subject.deadline.check()?;
@@ -343,7 +368,8 @@ impl RunCheck for CheckRunner<'_> {
     fn reuse(&self, check: &plan::Check, evidence: &[Evidence]) -> Option<gate::CheckAnswer> {
         let reusable = self.reusable.as_ref().filter(|_| ReusablePasses::apply_to(check))?;
         let given = self.prepare(check, evidence).ok()?;
-        blocking(|| reusable.find(check, &given, &self.subject.workspace))
+        let Subject { workspace, deadline, .. } = &*self.subject;
+        blocking(|| reusable.find(check, &given, workspace, deadline))
     }
 
     fn has_passes(&self) -> bool {

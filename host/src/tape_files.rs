@@ -194,8 +194,11 @@ mod tests {
     use super::*;
     use crate::compression::decompressed;
 
-    fn tape(limits: StoredLimits, failing: bool) -> (TapeFiles, Arc<StoredTape>, Arc<Mutex<Vec<Vec<u8>>>>) {
-        let stored = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+    /// The parts that were stored.
+    type Parts = Arc<Mutex<Vec<Vec<u8>>>>;
+
+    fn tape(limits: StoredLimits, failing: bool) -> (TapeFiles, Arc<StoredTape>, Parts) {
+        let stored = Parts::default();
         let parts = Arc::clone(&stored);
         let store: StorePart = Box::new(move |part, bytes| {
             assert_eq!(part as usize, parts.lock().len());

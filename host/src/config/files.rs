@@ -16,15 +16,15 @@ pub struct BadPattern {
 /// matches only in the root, and `**/*.rs` in every folder.
 #[derive(Clone, Debug)]
 pub struct FileSet {
-    files: Option<GlobSet>,
-    exclude: GlobSet,
+    files: Option<AnyPattern>,
+    exclude: AnyPattern,
 }
 
 impl FileSet {
     /// Returns the set of these patterns.
     pub fn new(files: &[String], exclude: &[String]) -> Result<Self, BadPattern> {
-        let files = if files.is_empty() { None } else { Some(any_of(files)?) };
-        Ok(Self { files, exclude: any_of(exclude)? })
+        let files = if files.is_empty() { None } else { Some(AnyPattern::new(files)?) };
+        Ok(Self { files, exclude: AnyPattern::new(exclude)? })
     }
 
     /// Returns whether a file is in the set.
@@ -45,7 +45,39 @@ pub(crate) fn pattern(pattern: &str) -> Result<Glob, BadPattern> {
     GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| bad(error.kind().to_string()))
 }
 
-fn any_of(patterns: &[String]) -> Result<GlobSet, BadPattern> {
+/// The most patterns of one automaton, and the bytes after which another begins: with too many patterns, searching takes
+/// gigabytes.
+const MAX_PATTERNS: usize = 200;
+const MAX_BYTES: usize = 8 << 10;
+
+/// Patterns of which any may match.
+#[derive(Clone, Debug)]
+struct AnyPattern(Vec<GlobSet>);
+
+impl AnyPattern {
+    fn new(patterns: &[String]) -> Result<Self, BadPattern> {
+        let mut sets = Vec::new();
+        let mut rest = patterns;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let starts_here = |text: &&String| {
+                let starts = bytes < MAX_BYTES;
+                bytes += text.len();
+                starts
+            };
+            let (now, later) = rest.split_at(rest.iter().take(MAX_PATTERNS).take_while(starts_here).count());
+            sets.push(automaton(now)?);
+            rest = later;
+        }
+        Ok(Self(sets))
+    }
+
+    fn is_match(&self, path: &str) -> bool {
+        self.0.iter().any(|set| set.is_match(path))
+    }
+}
+
+fn automaton(patterns: &[String]) -> Result<GlobSet, BadPattern> {
     let mut set = GlobSetBuilder::new();
     for text in patterns {
         set.add(pattern(text)?);
@@ -78,6 +110,18 @@ mod tests {
             let set = FileSet::new(&words(files), &words(exclude)).expect("patterns");
             assert_eq!(set.contains(path), expected, "{files} without {exclude}: {path}");
         }
+    }
+
+    #[test]
+    fn many_patterns_are_several_automata() {
+        let patterns: Vec<String> = (0..3_000).map(|number| format!("**/*{number}*x*{number}/**")).collect();
+        let set = FileSet::new(&patterns, &[]).expect("patterns");
+        assert_eq!(set.files.as_ref().map(|files| files.0.len()), Some(15));
+        assert!(set.contains("a/7x7/b") && set.contains("a/2999x2999/b") && !set.contains("a/7/b"));
+        let long: Vec<String> = (0..10).map(|number| format!("{}/{number}", "a".repeat(6_000))).collect();
+        let set = FileSet::new(&[], &long).expect("patterns");
+        assert_eq!(set.exclude.0.len(), 5);
+        assert!(!set.contains(&long[9]) && set.contains("a"));
     }
 
     #[test]

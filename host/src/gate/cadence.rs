@@ -137,12 +137,17 @@ fn next(when: When, index: u32, facts: &TaskFacts) -> Option<u32> {
     later.filter(|later| total.is_none_or(|total| *later < total))
 }
 
-/// Returns a cause if no changed file matches.
-pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[String]>) -> Option<SkipCause> {
+/// Returns a cause if no changed file matches. If the time is over before that is known, there is none.
+pub fn not_touched(
+    files: &[String],
+    exclude: &[String],
+    changed: Option<&[String]>,
+    is_late: impl Fn() -> bool,
+) -> Option<SkipCause> {
     let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
     // Invalid patterns match everything; the configuration has refused them already.
     let set = FileSet::new(files, exclude).ok()?;
-    (!changed.iter().any(|path| set.contains(path)))
+    (!changed.iter().any(|path| is_late() || set.contains(path)))
         .then(|| SkipCause::new(SkipReason::NoChangedFile, "no changed file matches"))
 }
 
@@ -210,7 +215,8 @@ mod tests {
             assert_eq!(not_due(&[when], &facts), None, "{when:?}");
         }
         assert_eq!(above_tier(Some(3), &TaskFacts::default()), None);
-        assert_eq!(not_touched(&["*.rs".to_owned()], &[], None), None);
+        assert_eq!(not_touched(&["*.rs".to_owned()], &[], None, || false), None);
+        assert_eq!(not_touched(&["*.rs".to_owned()], &[], Some(&["a".to_owned()]), || true), None, "not known in time");
         assert_eq!(Circumstances::of(&Submission::default()), Circumstances::default());
     }
 
@@ -235,7 +241,7 @@ mod tests {
             ("", "", "", false),
             ("**", "", "", true),
         ] {
-            let skip = not_touched(&words(files), &words(exclude), Some(&words(changed)));
+            let skip = not_touched(&words(files), &words(exclude), Some(&words(changed)), || false);
             assert_eq!(skip.is_some(), skipped, "{files} without {exclude}: {changed}");
         }
     }

@@ -80,7 +80,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
     }
 
     fn skip(&self, member: &plan::PlanNode) -> Option<SkipCause> {
-        let Circumstances { facts, changed, left_out, .. } = self.circumstances;
+        let Circumstances { facts, changed, left_out, deadline, .. } = self.circumstances;
+        let is_late = || deadline.is_some_and(|at| Instant::now() >= at);
         let disabled = || (!member.enabled).then(|| SkipCause::new(SkipReason::Disabled, "disabled"));
         let is_left_out = || match &member.what {
             PlanNodeKind::Check(check) => left_out.contains(&check.check) || left_out.contains(&member.name),
@@ -89,7 +90,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         let left_out = || is_left_out().then(|| SkipCause::new(SkipReason::LeftOut, "excluded by a flag"));
         let not_touched = || match &member.what {
             PlanNodeKind::Check(_) => None,
-            PlanNodeKind::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
+            PlanNodeKind::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref(), is_late),
         };
         disabled()
             .or_else(left_out)

@@ -30,7 +30,10 @@ impl CheckRunner<'_> {
             },
             Shape::File => {
                 let patterns = (check.files.clone(), check.exclude.clone());
-                let unknown = || Failure::new(ErrorKind::HostFailed, "the check is not one of the plan");
+                let unknown = || match self.subject.deadline.check() {
+                    Err(late) => late.into(),
+                    Ok(()) => Failure::new(ErrorKind::HostFailed, "the check is not one of the plan"),
+                };
                 let matching = self.matching.get(&patterns).ok_or_else(unknown)?;
                 places.clone_from(&matching.places);
                 self.asked.lock().push(Arc::clone(&matching.set));

@@ -82,11 +82,14 @@ impl RunReads {
         }
     }
 
-    /// Returns whether every read would give the same answer as before. Files are read again, whatever their stamps say.
-    pub(super) fn are_same(&self, work: &Workspace) -> bool {
+    /// Returns whether every read would give the same answer as before, as far as that is found out in time. Files are read
+    /// again, whatever their stamps say.
+    pub(super) fn are_same(&self, work: &Workspace, deadline: &Deadline) -> bool {
         let answers = self.answers.lock();
-        answers.len() <= MOST
-            && answers.iter().all(|(question, answer)| !answer.torn && question.ask(work) == answer.digest)
+        let is_same = |(question, answer): (&ReadRequest, &ReadAnswer)| {
+            !deadline.is_over() && !answer.torn && question.ask(work) == answer.digest
+        };
+        answers.len() <= MOST && answers.iter().all(is_same)
     }
 
     /// Returns `Err` if a request would have another answer now.
@@ -271,14 +274,14 @@ mod tests {
         let own = Arc::new(RunReads::default());
         let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default(), own: Some(Arc::clone(&own)) };
         assert!(traced.read("a", 9).is_ok() && traced.list("", None).is_ok());
-        assert!(own.are_same(&work));
+        assert!(own.are_same(&work, &Deadline::default()));
         fs::write(folder.path().join("a"), "2").expect("written");
-        assert!(!own.are_same(&work), "a file with other bytes");
+        assert!(!own.are_same(&work, &Deadline::default()), "a file with other bytes");
         fs::write(folder.path().join("a"), "1").expect("written");
-        assert!(own.are_same(&work));
+        assert!(own.are_same(&work, &Deadline::default()));
         fs::write(folder.path().join("b"), "").expect("written");
         assert!(
-            !own.are_same(&work) && traced.reads.confirm(&work, &Deadline::default()).is_ok(),
+            !own.are_same(&work, &Deadline::default()) && traced.reads.confirm(&work, &Deadline::default()).is_ok(),
             "a new file in a folder that was listed"
         );
     }

@@ -8,6 +8,7 @@
 
 use super::reads::RunReads;
 use crate::config::Grant;
+use crate::deadline::Deadline;
 use crate::gate::CheckAnswer;
 use crate::plan::{self, Shape};
 use crate::runtime::PreparedSubmission;
@@ -47,9 +48,10 @@ impl ReusablePasses {
         check: &plan::Check,
         given: &PreparedSubmission,
         workspace: &Workspace,
+        deadline: &Deadline,
     ) -> Option<CheckAnswer> {
         let passes = self.passes.lock();
-        let known = passes.get(&key(check, given)?).filter(|known| known.reads.are_same(workspace))?;
+        let known = passes.get(&key(check, given)?).filter(|known| known.reads.are_same(workspace, deadline))?;
         Some(CheckAnswer { reused: Some(known.run.clone()), ..known.answer.clone() })
     }
 

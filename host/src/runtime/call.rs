@@ -70,6 +70,23 @@ impl FileInput {
 /// The most rules of a description; more are dropped.
 const MAX_RULES: usize = 1_000;
 
+/// The most patterns of a description, and the most bytes of all of them: each check compiles them.
+const MAX_PATTERNS: usize = 1_000;
+const MAX_PATTERN_BYTES: usize = 64 << 10;
+
+/// Returns the patterns of a description. They are not shortened, because a shortened pattern is another pattern.
+fn patterns(files: &[String]) -> Result<Vec<String>, Failure> {
+    let (count, bytes) = (files.len(), files.iter().map(String::len).sum::<usize>());
+    if count > MAX_PATTERNS || bytes > MAX_PATTERN_BYTES {
+        let message = format!(
+            "the verifier describes {count} patterns of files with {bytes} bytes; at most {MAX_PATTERNS} with \
+             {MAX_PATTERN_BYTES} bytes are compiled"
+        );
+        return Err(Failure::new(ErrorKind::LimitTransfer, message).hint("describe fewer patterns, or broader ones"));
+    }
+    Ok(files.iter().map(|glob| clean_line(glob, glob.len())).collect())
+}
+
 fn rule(rule: about::Rule) -> Rule {
     Rule {
         code: clean_line(&rule.code, 100),
@@ -100,7 +117,8 @@ fn undescribed(failure: Failure, limits: &Limits) -> Failure {
     }
     let message = format!("the verifier did not describe itself within {}", show_duration(limits.time));
     Failure::new(ErrorKind::LimitTime, message).hint(
-        "check `describe` and start functions for an endless loop; to allow more time, raise `limits.time` of its check",
+        "check `describe` and start functions for an endless loop; to allow more time, raise the shorter of `limits.time` \
+         and `timeout` of its check",
     )
 }
 
@@ -213,8 +231,7 @@ impl Runtime {
             name: clean_line(&about.name, 100),
             version: clean_line(&about.version, 100),
             summary: clean_line(&about.summary, 500),
-            // Not shortened, because a shortened pattern is another pattern.
-            files: about.files.iter().map(|glob| clean_line(glob, glob.len())).collect(),
+            files: patterns(&about.files)?,
             // It must stay valid JSON. Whoever prints it escapes it.
             settings_schema: about.settings_schema,
             rules: about.rules.into_iter().take(MAX_RULES).map(rule).collect(),

@@ -141,12 +141,11 @@ impl Session {
                 emitter.emit(EventKind::Compiling { verifier: name.to_owned(), bytes: source.bytes().len() });
             }
         };
-        let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), compiling);
         let (gate, deadline) = (self.request.gate.as_deref(), &self.request.deadline);
+        let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), deadline.clone(), compiling);
         let compiled = |compiling| {
             let gate = plan::gate_of(&found.config, gate).unwrap_or_default();
             deadline.set(gate, found.config.deadline, compiling);
-            deadline.clone()
         };
         let remembered = if self.request.use_cache { Remembered::Used } else { Remembered::Ignored };
         verifiers.load(&found.config, plan::checks_of(&found.config, gate), remembered, compiled).await;

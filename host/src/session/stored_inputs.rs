@@ -120,10 +120,7 @@ impl StoredRun {
     pub(crate) fn of(ledger: &dyn Ledger, run: &str) -> io::Result<Option<Self>> {
         let parts = |name| ledger.attachment(run, name).map_err(io::Error::other);
         let Some(inputs) = parts(INPUTS)?.into_iter().next() else {
-            return Ok(ledger
-                .folder()
-                .and_then(|state| Self::of_earlier_version(&state, run).transpose())
-                .transpose()?);
+            return ledger.folder().map_or(Ok(None), |state| Self::of_earlier_version(&state, run));
         };
         let inputs: RunInputs = serde_json::from_slice(&unpacked(inputs))?;
         let tape = |name, has: bool| -> io::Result<Option<String>> {

@@ -135,7 +135,9 @@ pub(super) fn leave_out(subject: &mut Subject, plan: &Plan) -> Result<Vec<String
         return Ok(Vec::new());
     }
     let kept = matched_files(plan)?;
-    let (paths, left_out) = mem::take(&mut subject.paths).into_iter().partition(|path| kept.contains(path));
+    // After the deadline no check runs.
+    let stays = |path: &String| subject.deadline.is_over() || kept.contains(path);
+    let (paths, left_out) = mem::take(&mut subject.paths).into_iter().partition(stays);
     subject.paths = paths;
     Ok(left_out)
 }

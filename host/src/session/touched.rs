@@ -2,7 +2,7 @@
 
 use super::policy::FoundPolicy;
 use super::trusted::Trusted;
-use crate::changes::{self, Changes, Selection, WorkFolder};
+use crate::changes::{self, Changes, ChangesError, Selection, WorkFolder};
 use crate::commands::BaseFiles;
 use crate::config::{Config, FileSet};
 use crate::environment::Environment;
@@ -31,13 +31,17 @@ impl FoundPolicy {
     ) -> Result<Vec<String>, Error> {
         let Some(trusted) = &self.trusted else { return Ok(Vec::new()) };
         let protected = ProtectedPatterns::of(&self.config, trusted)?;
-        let touched = |changes: &Changes| -> Vec<String> {
-            let paths = changes.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
-            let touched = paths.flatten().filter(|path| trusted.paths.contains(*path) || protected.contains(path));
-            touched.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        let touched = |changes: &Changes| -> Result<Vec<String>, ChangesError> {
+            let mut touched = BTreeSet::new();
+            for change in &changes.changes {
+                work.deadline.check()?;
+                let paths = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten();
+                touched.extend(paths.filter(|path| trusted.paths.contains(*path) || protected.contains(path)).cloned());
+            }
+            Ok(touched.into_iter().collect())
         };
         if changes.base.as_ref() == Some(&trusted.commit) {
-            return Ok(touched(changes));
+            return Ok(touched(changes)?);
         }
         // Nothing was compared, or with another commit. What is the same byte for byte was not touched.
         if trusted.stored.is_none() && self.config.protected.is_empty() {
@@ -50,7 +54,7 @@ impl FoundPolicy {
             _ => Selection::Since(trusted.commit.clone()),
         };
         let root = WorkFolder { folder: work.project().to_owned(), ..work.clone() };
-        Ok(touched(&changes::collect_at(&root, &selection, &changes::Needs::default, environment, None)?))
+        Ok(touched(&changes::collect_at(&root, &selection, &changes::Needs::default, environment, None)?)?)
     }
 }
 

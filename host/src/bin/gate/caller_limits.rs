@@ -28,17 +28,16 @@ const THREADS: usize = 16;
 /// The processor time in seconds. The system kills at once with a limit of 1 s, without a signal before.
 const PROCESSOR_TIME: u64 = 2;
 
-/// The exit code when nothing works any more.
+/// The exit code when nothing works any more. Hosts let an agent stop after any other code than 2.
 static EXIT: AtomicU8 = AtomicU8::new(Exit::NoVerdict as u8);
-
-/// Makes the program exit with this code when nothing works any more.
-pub(crate) fn exit_with(code: u8) {
-    EXIT.store(code, Ordering::Relaxed);
-}
 
 /// Runs the program with a stack of the usual size, whatever the limit is. If memory is limited, the stack could not grow.
 pub(crate) fn run(program: fn() -> ExitCode) -> ExitCode {
     interrupt::survive_file_limit();
+    // Before the arguments are understood, which takes memory.
+    if std::env::args_os().any(|argument| argument == "hook") {
+        EXIT.store(Exit::Mistake as u8, Ordering::Relaxed);
+    }
     let ordinary = panic::take_hook();
     panic::set_hook(Box::new(move |panic| match panic.payload_as_str().and_then(shortage) {
         Some(shortage) => die(shortage),

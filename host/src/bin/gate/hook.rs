@@ -48,8 +48,6 @@ fn hosts() -> impl TypedValueParser<Value = AgentHost> {
 }
 
 pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
-    // Hosts let the agent stop after any other exit code.
-    caller_limits::exit_with(2);
     let start = Instant::now();
     let (tell, told) = mpsc::channel();
     let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
@@ -91,8 +89,12 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
         terminal::say(&answer.stderr);
     }
     let mut out = io::stdout().lock();
-    // If stdout is closed, there is nobody to tell.
-    let _ = out.write_all(answer.stdout.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = out.write_all(answer.stdout.as_bytes()).and_then(|()| out.flush()) {
+        // Hosts let the agent stop after half an answer, but not after this exit code.
+        terminal::say(format_args!("error: cannot write the answer to stdout: {error}"));
+        caller_limits::mention();
+        return ExitCode::from(2);
+    }
     ExitCode::from(answer.exit)
 }
 
