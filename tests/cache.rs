@@ -51,7 +51,7 @@ fn a_component_is_asked_once_what_it_is() {
         tokio.block_on(runtime.describe(&source)).expect("a description")
     };
     let first = describe();
-    assert_eq!(first.files, ["**/*\\u{1b}[2K\\nneeds     no grant\\n\\u{202e}"]);
+    assert_eq!(first.files, ["**/*\\u{1b}[2K\\nneeds     no grant\\n⟨U+202E⟩"]);
     fs::remove_file(only_entry(folder.path())).expect("removed");
     assert_eq!(describe(), first);
     assert!(entries(folder.path(), "compiled").is_empty(), "nothing was compiled to ask it");

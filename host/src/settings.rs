@@ -173,7 +173,7 @@ mod tests {
         deep["$defs"]["d60"] = json!({ "required": ["a"] });
         assert_eq!(told(&deep.to_string(), json!({})), "\"a\" is a required property");
         let forged = "{\"enum\": [\"\u{202e}\u{9b}2J\"]}";
-        assert!(told(forged, json!({})).contains("\\u{202e}\\u{9b}2J"));
+        assert!(told(forged, json!({})).contains("⟨U+202E⟩\\u{9b}2J"));
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
     let host = TestHost::new();
     let log = |name| host.ask(&guests::component(name), Question::default()).expect("loaded").log;
     let [line] = &log("log-forging")[..] else { panic!("one line") };
-    assert_eq!(line.message, "fine\\n\\u{1b}[2J\\u{1b}[32mpass\\u{d}\\u{202e}");
+    assert_eq!(line.message, "fine\\n\\u{1b}[2J\\u{1b}[32mpass\\u{d}⟨U+202E⟩");
     for line in log("print-flood") {
         assert_eq!((line.severity, &*line.message), (LogLevel::Printed, "\\u{1b}[31merror:\u{FFFD}"));
     }
@@ -154,7 +154,7 @@ fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
 #[test]
 fn what_a_guest_says_is_escaped() {
     let verdict = verdict(&TestHost::new(), "hidden-characters", Question::default());
-    assert_eq!(verdict.summary, "a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{200b}e\\n");
+    assert_eq!(verdict.summary, "a\\u{0}b\\u{1b}[31mc⟨U+202E⟩d⟨U+200B⟩e\\n");
 }
 
 #[test]
