@@ -6,7 +6,7 @@
 //!
 //! Where the path comes from decides about symlinks. What a person names is written behind their symlinks, which stay:
 //! settings are often links into a folder of dotfiles. What a verifier, a model or a document asks for is written through
-//! [`Beneath`], which follows no symlink.
+//! `Beneath`, which follows no symlink.
 //!
 //! A file with several hard links is replaced under one name only: another name may be outside the workspace.
 
