@@ -24,17 +24,36 @@ type Class = LazyLock<Vec<(char, char)>>;
 static INVISIBLE: Class = LazyLock::new(|| {
     class(r"[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}[\p{Cf}--\p{Prepended_Concatenation_Mark}]]")
 });
-static EMOJI: Class = LazyLock::new(|| class(r"[\p{Emoji}--\p{ASCII}]"));
+/// Emoji, of later versions of Unicode too.
+static EMOJI: Class = LazyLock::new(|| class(r"[\p{Emoji}\p{Extended_Pictographic}--\p{ASCII}]"));
 static PICTOGRAPHIC: Class = LazyLock::new(|| class(r"\p{Extended_Pictographic}"));
+/// Characters that have a shape as text and one as emoji: those that are text by default, and the others for which Unicode lists
+/// both (emoji-variation-sequences.txt).
+static TWO_SHAPES: Class = LazyLock::new(|| {
+    let others: String = EMOJI_WITH_TWO_SHAPES
+        .split_whitespace()
+        .map(|range| match range.split_once('-') {
+            Some((start, end)) => format!(r"\x{{{start}}}-\x{{{end}}}"),
+            None => format!(r"\x{{{range}}}"),
+        })
+        .collect();
+    class(&format!(r"[[\p{{Emoji}}--\p{{Emoji_Presentation}}--\p{{ASCII}}]{others}]"))
+});
 /// Letters and marks of scripts in which joiners decide about the shape of a word.
 static JOINING: Class = LazyLock::new(|| of_scripts(JOINING_SCRIPTS, r"\p{L}\p{M}"));
 static JOINING_MARKS: Class = LazyLock::new(|| of_scripts(JOINING_SCRIPTS, r"\p{M}"));
 /// Letters and marks of scripts that separate words by a space without a width.
 static UNSPACED: Class = LazyLock::new(|| of_scripts("Thai Laoo Khmr Mymr Lana Talu Tavt Java Bali", r"\p{L}\p{M}"));
 static MONGOLIAN: Class = LazyLock::new(|| of_scripts("Mong", r"\p{L}\p{M}"));
+static LETTERS: Class = LazyLock::new(|| class(r"[\p{L}--\p{Default_Ignorable_Code_Point}]"));
 
-const JOINING_SCRIPTS: &str =
-    "Arab Syrc Mand Nkoo Mong Phag Adlm Rohg Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Tibt Khmr Mymr";
+const JOINING_SCRIPTS: &str = "Arab Syrc Mand Nkoo Mong Phag Adlm Rohg Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh \
+    Tibt Khmr Mymr Java Bali Sund Cakm Newa Tirh Gran Modi Mtei Lepc";
+const EMOJI_WITH_TWO_SHAPES: &str = "231A-231B 23E9-23EA 23F3 25FD-25FE 2614-2615 2648-2653 267F 2693 26A1 26AA-26AB 26BD-26BE \
+    26C4-26C5 26D4 26EA 26F2-26F3 26F5 26FA 26FD 2753 2757 2B1B-2B1C 2B50 2B55 1F004 1F21A 1F22F 1F30D-1F30F 1F315 1F31C 1F378 \
+    1F393 1F3A7 1F3AC-1F3AE 1F3C2 1F3C4 1F3C6 1F3CA 1F3E0 1F3ED 1F408 1F415 1F41F 1F426 1F442 1F446-1F449 1F44D-1F44E 1F453 \
+    1F46A 1F47D 1F4A3 1F4B0 1F4B3 1F4BB 1F4BF 1F4CB 1F4DA 1F4DF 1F4E4-1F4E6 1F4EA-1F4ED 1F4F7 1F4F9-1F4FB 1F508 1F50D \
+    1F512-1F513 1F550-1F567 1F610 1F687 1F68D 1F691 1F694 1F698 1F6AD 1F6B2 1F6B9-1F6BA 1F6BC";
 
 /// The flags of England, Scotland and Wales: the only sequences of tags in general use.
 const FLAGS: [&str; 3] = [
@@ -83,33 +102,41 @@ struct Before {
     last: Option<char>,
     /// Whether an emoji ends there, to which others can be joined.
     emoji: bool,
+    /// Whether there is a letter after the last invisible character: each letter allows one.
+    letter: bool,
 }
 
 impl Before {
     /// Returns whether an invisible character is a part of ordinary text.
     fn allows(self, c: char, after: impl Fn() -> Option<char>) -> bool {
         let Some(last) = self.last else { return false };
-        let between = |class: &Class| contains(class, last) && after().is_some_and(|after| contains(class, after));
+        let is_last = |class: &Class| contains(class, last);
+        let is_next = |class: &Class| after().is_some_and(|after| contains(class, after));
         match c {
             // The shape of an emoji, or of the base of a keycap.
-            '\u{FE0E}' | '\u{FE0F}' if contains(&EMOJI, last) => true,
+            '\u{FE0E}' | '\u{FE0F}' if is_last(&TWO_SHAPES) => true,
             '\u{FE0F}' => matches!(last, '0'..='9' | '#' | '*') && after() == Some('\u{20E3}'),
-            '\u{200D}' if self.emoji => after().is_some_and(|after| contains(&PICTOGRAPHIC, after)),
-            '\u{200C}' | '\u{200D}' => contains(&JOINING_MARKS, last) || between(&JOINING),
-            '\u{200B}' => between(&UNSPACED),
-            '\u{180B}'..='\u{180D}' | '\u{180F}' => contains(&MONGOLIAN, last),
-            '\u{180E}' => between(&MONGOLIAN),
+            '\u{200D}' if self.emoji => is_next(&PICTOGRAPHIC),
+            '\u{200C}' | '\u{200D}' => {
+                self.letter && (is_last(&JOINING_MARKS) || is_last(&JOINING) && is_next(&JOINING))
+            }
+            // Beside digits and words of other scripts, too.
+            '\u{200B}' => is_last(&UNSPACED) && self.letter || is_next(&UNSPACED) && of(last).is_none(),
+            '\u{180B}'..='\u{180D}' | '\u{180F}' => self.letter && is_last(&MONGOLIAN),
+            '\u{180E}' => self.letter && is_last(&MONGOLIAN) && is_next(&MONGOLIAN),
             _ => false,
         }
     }
 
     fn follow(&mut self, c: char, is_hidden: bool) {
+        let is_invisible = of(c).is_some();
         self.emoji = match c {
             _ if is_hidden => false,
             '\u{FE0F}' => self.emoji,
             // Modifiers of the skin are emoji, too.
-            _ => !c.is_ascii() && contains(&EMOJI, c),
+            _ => contains(&EMOJI, c),
         };
+        self.letter = !is_invisible && (self.letter || contains(&LETTERS, c));
         self.last = (!is_hidden).then_some(c);
     }
 }
@@ -131,10 +158,10 @@ fn class(pattern: &str) -> Vec<(char, char)> {
     }
 }
 
-/// Returns the characters of these general categories that are used in one of these scripts.
+/// Returns the visible characters of these general categories that are used in one of these scripts.
 fn of_scripts(scripts: &str, categories: &str) -> Vec<(char, char)> {
-    let scripts: String = scripts.split(' ').map(|script| format!(r"\p{{scx={script}}}")).collect();
-    class(&format!("[[{scripts}]&&[{categories}]]"))
+    let scripts: String = scripts.split_whitespace().map(|script| format!(r"\p{{scx={script}}}")).collect();
+    class(&format!(r"[[[{scripts}]&&[{categories}]]--\p{{Default_Ignorable_Code_Point}}]"))
 }
 
 #[cfg(test)]
@@ -156,6 +183,10 @@ mod tests {
             "می‌خواهم",         // Persian: a joiner between letters of one word
             "क्‍ष न्‌",            // Hindi: joiners after a virama
             "ភាសា\u{200b}ខ្មែរ", // Khmer: words without spaces
+            "ខែ\u{200b}១០\u{200b}ថ្ងៃ ខ្មែរ\u{200b}។ ภาษา\u{200b}Python\u{200b}ดี",
+            "ꦲ꧀\u{200c}ꦲ", // Javanese: a joiner after a virama
+            "👨🏿\u{200d}\u{1faef}\u{200d}👨🏻",
+            "⚡️ ⭐︎ 🌍️ 🔈︎",
             "ᠮᠣᠩᠭᠣᠯ\u{180e}ᠠ",
         ] {
             assert_eq!(hidden(text), [], "{text}");
@@ -218,6 +249,15 @@ mod tests {
             ("🏴\u{e0068}\u{e0069}\u{e007f}", 3),
             ("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\u{e0041}", 1),
             ("漢\u{e0100}", 1),
+            // Each letter allows one invisible character.
+            ("ᠮ\u{180b}\u{180c}\u{180d}\u{180f}", 3),
+            ("ᠮ\u{180b}\u{200d}", 1),
+            ("क्\u{200d}्\u{200c}्\u{200d}", 2),
+            ("១\u{200b}០\u{200b}១", 2),
+            ("ភា\u{200b}\u{200b}សា", 1),
+            // Neither has a shape as text.
+            ("😀\u{fe0f}😀\u{fe0e}", 2),
+            ("👍🏽\u{fe0f}", 1),
         ] {
             assert_eq!(hidden(text).len(), number, "{text:?}");
         }
