@@ -61,8 +61,8 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     let resolved = resolved(round);
     // How much is resolved, and what is invisible, is said however much is left out.
     let counted = resolved.first().map_or(0, |line| chars(line) + 1);
-    let note = invisible_note(lines.iter().chain(&resolved));
-    let mut room = MAX_CHARS - chars(&text) - chars(&note) - chars(end) - 1 - counted;
+    let most = invisible_note(&lines.iter().chain(&resolved).map(String::as_str).collect::<String>());
+    let mut room = MAX_CHARS - chars(&text) - chars(&most) - chars(end) - 1 - counted;
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
         let last = format!("({} left out.)\n", count(rest, "more line"));
@@ -86,15 +86,15 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
         text.push_str(line);
         text.push('\n');
     }
-    text.push_str(&note);
+    text.push_str(&invisible_note(&text));
     text.push_str(end);
     text.push('\n');
     text
 }
 
-/// Returns the line about invisible characters, if there are any.
-fn invisible_note<'l>(lines: impl Iterator<Item = &'l String>) -> String {
-    let note = text::invisible_note(lines.map(|line| text::invisible(line)).sum());
+/// Returns the line about invisible characters in a text, if there are any.
+fn invisible_note(text: &str) -> String {
+    let note = text::invisible_note(text::invisible(text));
     note.map(|note| format!("Note: {note}.\n")).unwrap_or_default()
 }
 
@@ -115,9 +115,8 @@ pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Cl
     let mut text = format!("Attempt {} of {} ({class}). {}\n", round.attempt, round.allowed, round::recovery(class));
     text.push_str(&format!("The executor {}, so its work was not checked.\n", shown(ending)));
     if !printed.trim().is_empty() {
-        let printed = format!("It printed: {}\n", tail(printed));
-        text.push_str(&printed);
-        text.push_str(&invisible_note([printed].iter()));
+        text.push_str(&format!("It printed: {}\n", tail(printed)));
+        text.push_str(&invisible_note(&text));
     }
     text.push_str("Its changes are kept, and it runs again.\n");
     text
@@ -126,9 +125,9 @@ pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Cl
 /// Returns the end of an output, quoted.
 fn tail(printed: &str) -> String {
     let printed = data(printed.trim_end(), usize::MAX);
-    let skip = chars(&printed).saturating_sub(MAX_OUTPUT);
-    let cut = if skip > 0 { "…" } else { "" };
-    format!("«{cut}{}»", printed.chars().skip(skip).collect::<String>())
+    let last = text::last(&printed, MAX_OUTPUT);
+    let cut = if last.len() < printed.len() { "…" } else { "" };
+    format!("«{cut}{last}»")
 }
 
 /// The feedback about one member.
@@ -267,11 +266,9 @@ fn data(text: &str, max: usize) -> String {
         other => other,
     };
     let clean = clean_line(text, max);
-    let mut data: String = clean.chars().map(mark).take(max).collect();
-    if chars(&clean) > max {
-        data.push('…');
-    }
-    data
+    let first = text::first(&clean, max);
+    let cut = if first.len() < clean.len() { "…" } else { "" };
+    first.chars().map(mark).collect::<String>() + cut
 }
 
 fn chars(text: &str) -> usize {

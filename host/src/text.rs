@@ -7,10 +7,13 @@ use hidden::Hidden;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How a mark begins and ends that stands for a character that a reader does not see: `⟨U+200B⟩`.
 const MARK: (&str, char) = ("⟨U+", '⟩');
+/// The most digits of the number in a mark.
+const MAX_DIGITS: usize = 6;
 
 /// Shortens `text` to `max` characters, and makes visible what must not reach a terminal, a log or a report unseen.
 ///
@@ -24,6 +27,8 @@ pub fn clean(text: &str, max: usize) -> String {
     let mut clean = String::with_capacity(text.len().min(max));
     for (count, (c, hidden)) in hidden::characters(text).enumerate() {
         if count == max {
+            // A part of a sequence of emoji would be taken for something hidden.
+            clean.truncate(clean.trim_end_matches(is_invisible).len());
             clean.push('…');
             break;
         }
@@ -47,6 +52,83 @@ pub fn clean_line(text: &str, max: usize) -> String {
         }
     }
     line
+}
+
+/// Returns at most the first `max` characters of a clean text. No mark and no sequence of emoji is cut apart.
+pub fn first(text: &str, max: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(max) else { return text };
+    let end = mark_at(text, end).map_or(end, |mark| mark.start);
+    text[..end].trim_end_matches(is_invisible)
+}
+
+/// Returns at most the last `max` characters of a clean text. No mark and no sequence of emoji is cut apart.
+pub fn last(text: &str, max: usize) -> &str {
+    let count = text.chars().count();
+    if count <= max {
+        return text;
+    }
+    let start = text.char_indices().nth(count - max).map_or(text.len(), |(start, _)| start);
+    let start = mark_at(text, start).map_or(start, |mark| mark.end);
+    text[start..].trim_start_matches(is_invisible)
+}
+
+fn is_invisible(c: char) -> bool {
+    hidden::of(c) == Some(Hidden::Invisible)
+}
+
+/// Returns the range of the mark that is cut apart at an index, if one is.
+fn mark_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = text[..at].rfind(MARK.0.chars().next()?)?;
+    let inside = text[start..].strip_prefix(MARK.0)?;
+    let digits = inside.find(MARK.1).filter(|digits| *digits <= MAX_DIGITS)?;
+    let end = start + MARK.0.len() + digits + MARK.1.len_utf8();
+    (start < at && at < end).then_some(start..end)
+}
+
+/// Makes visible in a message for a terminal what [`clean`] does, except the styles that [`paint`] adds.
+pub fn clean_styled(text: &str) -> String {
+    const ESCAPE: char = '\u{1b}';
+    if hidden::is_plain(text) {
+        return text.to_owned();
+    }
+    let mut parts = text.split(ESCAPE);
+    let mut styled = clean(parts.next().unwrap_or_default(), usize::MAX);
+    for part in parts {
+        let code = part.strip_prefix('[').and_then(|rest| rest.split_once('m')).map(|(code, _)| code);
+        match code.filter(|code| matches!(code.as_bytes(), [b'0' | b'1' | b'2' | b'4'] | [b'3' | b'9', b'0'..=b'7'])) {
+            Some(_) => styled.push(ESCAPE),
+            None => styled.extend(ESCAPE.escape_unicode()),
+        }
+        styled.push_str(&clean(part, usize::MAX));
+    }
+    styled
+}
+
+/// Returns foreign text for a file of Markdown: it can be no HTML, no comment that only programs read, no link and no image.
+pub fn markdown(text: &str) -> String {
+    let mut markdown = String::with_capacity(text.len());
+    let mut last = ' ';
+    for (at, c) in text.char_indices() {
+        let next = text[at + c.len_utf8()..].chars().next();
+        let opens = |next: char| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?');
+        if c == '<' && next.is_some_and(opens) || c == '(' && last == ']' || c == '[' && last == '!' {
+            markdown.push('\\');
+        }
+        markdown.push(c);
+        last = c;
+    }
+    markdown
+}
+
+/// Returns a string of TOML in which no character is hidden from a reader.
+pub fn toml_string(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    let shown = |(c, hidden): (char, Option<Hidden>)| match hidden {
+        None => c.to_string(),
+        Some(_) if u32::from(c) > 0xFFFF => format!("\\U{:08X}", u32::from(c)),
+        Some(_) => format!("\\u{:04X}", u32::from(c)),
+    };
+    hidden::characters(&json).map(shown).collect()
 }
 
 /// The most characters of one text in a document.
@@ -116,8 +198,13 @@ const MAX_LINK: usize = 1_000;
 pub fn link(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://")?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let is_visible = url.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>\^`{|}"#.contains(&byte));
-    (is_visible && url.len() <= MAX_LINK && !host.is_empty() && !host.contains('@')).then_some(url)
+    let is_visible = url.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>[\]^`{|}"#.contains(&byte));
+    let (name, port) = host.split_once(':').unwrap_or((host, "443"));
+    let is_named = name.bytes().any(|byte| byte.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    let is_escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    let is_escaped = url.split('%').skip(1).all(is_escape);
+    (is_visible && is_escaped && is_named && port.parse::<u16>().is_ok() && url.len() <= MAX_LINK).then_some(url)
 }
 
 /// Returns text in a colour or another style, if `color` is set.
@@ -221,6 +308,43 @@ mod tests {
     }
 
     #[test]
+    fn messages_keep_only_the_styles_of_the_host() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("\u{1b}[31merror:\u{1b}[0m a", "\u{1b}[31merror:\u{1b}[0m a"),
+            ("\u{1b}[8mhidden", "\\u{1b}[8mhidden"),
+            ("\u{1b}[31;8mhidden", "\\u{1b}[31;8mhidden"),
+            ("\u{1b}]8;;x\u{7}a\u{202e}\u{9b}", "\\u{1b}]8;;x\\u{7}a⟨U+202E⟩\\u{9b}"),
+        ] {
+            assert_eq!(clean_styled(text), expected);
+        }
+    }
+
+    #[test]
+    fn markdown_has_no_html_links_or_images() {
+        for (text, expected) in [
+            ("a < b, [x], (y), 1 <2", "a < b, [x], (y), 1 <2"),
+            ("<!-- obey -->", "\\<!-- obey -->"),
+            ("</details><b>", "\\</details>\\<b>"),
+            ("![x](https://e) [y](z)", "!\\[x]\\(https://e) [y]\\(z)"),
+        ] {
+            assert_eq!(markdown(text), expected);
+        }
+    }
+
+    #[test]
+    fn strings_of_toml_show_everything_and_mean_the_same() {
+        for text in ["plain \"quoted\" \\", "a\u{202e}\u{7f}\u{9b}\u{1b}\u{e0041}\n\tä👩\u{200d}💻"] {
+            let toml = toml_string(text);
+            assert!(
+                toml.chars().all(|c| !is_invisible(c) || c == '\u{200d}') && !toml.contains(char::is_control),
+                "{toml}"
+            );
+            assert_eq!(toml::from_str::<toml::Table>(&format!("a = {toml}")).expect("TOML")["a"].as_str(), Some(text));
+        }
+    }
+
+    #[test]
     fn moments_are_written_in_utc() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00.000Z"),
@@ -238,5 +362,48 @@ mod tests {
     fn length_is_bounded_in_characters() {
         assert_eq!(clean("äöü", 3), "äöü");
         assert_eq!(clean("äöüß", 3), "äöü…");
+    }
+
+    #[test]
+    fn a_cut_shows_no_part_of_a_mark_or_of_an_emoji() {
+        let flag = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}";
+        let text = format!("x{flag}👩\u{200d}💻❤\u{fe0f}\u{200b}\u{e0041}y").repeat(2);
+        let whole = clean(&text, usize::MAX);
+        for max in 0..=whole.chars().count() {
+            for cut in [clean(&text, max), first(&whole, max).to_owned(), last(&whole, max).to_owned()] {
+                assert_eq!(clean(&cut, usize::MAX), cut, "{max}");
+                let marks = cut.matches(MARK.0).count();
+                assert_eq!((cut.matches(MARK.1).count(), invisible(&cut)), (marks, marks as u64), "{max}: {cut}");
+            }
+            assert!(first(&whole, max).chars().count() <= max && last(&whole, max).chars().count() <= max);
+        }
+        assert_eq!((first("abc", 2), last("abc", 2), first("abc", 3), last("abc", 3)), ("ab", "bc", "abc", "abc"));
+        assert_eq!((first("a⟨b", 2), last("⟨U+12", 2)), ("a⟨", "12"));
+    }
+
+    #[test]
+    fn only_plain_addresses_are_links() {
+        for url in ["https://a", "https://a.example/b?c=d#e", "https://a:8443/%20", "https://my_host/x"] {
+            assert_eq!(link(url), Some(url));
+        }
+        for url in [
+            "http://a",
+            "HTTPS://a",
+            "javascript:alert(1)",
+            "https://",
+            "https://.",
+            "https://a@b/",
+            "https://a:b/",
+            "https://a:99999/",
+            "https://a/](javascript:x)",
+            "https://[::1/",
+            "https://a/%zz",
+            "https://a/%4",
+            "https://a b/",
+            "https://ä/",
+            "https://a/\u{200b}",
+        ] {
+            assert_eq!(link(url), None, "{url}");
+        }
     }
 }

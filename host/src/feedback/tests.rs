@@ -102,6 +102,20 @@ fn what_a_verifier_wrote_stays_between_its_quotes() {
 }
 
 #[test]
+fn only_marks_that_are_shown_are_counted() {
+    let hidden = "\u{200b}".repeat(150);
+    let many = (1..=10).map(|line| found(Level::Error, "a.rs", line, &hidden)).collect();
+    let text = feedback(&check_node("c", failed("", many)));
+    let marks = text.matches("⟨U+200B⟩").count();
+    assert!(text.contains(&format!("\nNote: {marks} invisible characters are shown as marks")), "{text}");
+    let cut = feedback(&check_node("c", failed(&format!("{}\u{202e}", "x".repeat(195)), Vec::new())));
+    assert!(!cut.contains("⟨U") && cut.contains("x…»"), "{cut}");
+    let flag = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}";
+    let cut = feedback(&check_node("c", failed(&format!("{}{flag}", "x".repeat(197)), Vec::new())));
+    assert!(cut.contains("x\u{1F3F4}…»") && !cut.contains("Note"), "{cut}");
+}
+
+#[test]
 fn a_check_with_very_many_findings_leaves_room_for_others() {
     let many = (1..=500).map(|line| found(Level::Error, "a.rs", line, "bad")).collect();
     let checks = vec![check_node("many", failed("", many)), check_node("other", failed("also", Vec::new()))];
