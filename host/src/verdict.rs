@@ -88,6 +88,16 @@ pub struct Place {
     pub end_column: Option<u32>,
 }
 
+impl Place {
+    /// Returns whether it ends where it starts or later. Without a last line, it ends in its line.
+    pub(crate) fn ends_behind_start(&self) -> bool {
+        let Some(line) = self.line else { return self.end_line.is_none() && self.end_column.is_none() };
+        let end_line = self.end_line.unwrap_or(line);
+        let columns = self.column.zip(self.end_column);
+        end_line > line || end_line == line && columns.is_none_or(|(start, end)| start <= end)
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)?;

@@ -3,7 +3,8 @@
 
 use crate::error::Error;
 use crate::record::{MistakeDocument, MistakeEntry, Record, VERSION};
-use crate::text::{clean_value, write_json};
+use crate::text::{clean_value, link, write_json};
+use crate::verdict::Place;
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -20,7 +21,28 @@ pub fn read(bytes: &[u8]) -> Result<Record, Error> {
         None => return Err(invalid().hint("`gate run --format json` prints one".to_owned())),
     }
     clean_value(&mut document);
-    serde_json::from_value(document).map_err(|error| invalid().because(error))
+    drop_links(&mut document);
+    let record: Record = serde_json::from_value(document).map_err(|error| invalid().because(error))?;
+    let mut findings = record.gate.walk().flat_map(|node| &node.verdict).flat_map(|verdict| &verdict.findings);
+    if !findings.all(|finding| finding.place.as_ref().is_none_or(Place::ends_behind_start)) {
+        return Err(invalid().because("a finding ends before it starts"));
+    }
+    drop(findings);
+    Ok(record)
+}
+
+/// Removes addresses that nobody should follow.
+fn drop_links(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            if entries.get("url").and_then(Value::as_str).is_some_and(|url| link(url).is_none()) {
+                entries.remove("url");
+            }
+            entries.values_mut().for_each(drop_links);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_links),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Writes the record.

@@ -126,18 +126,10 @@ fn check_place(place: &mut Place, only: Option<&str>) -> Result<(), Failure> {
     if [place.line, place.column, place.end_line, place.end_column].contains(&Some(0)) {
         return refused("the verifier returned a line or column 0; they count from 1");
     }
-    if !ends_behind_start(place) {
+    if !place.ends_behind_start() {
         return refused("the verifier returned a place that ends before it starts, or that has an end and no line");
     }
     place.path = clean_line(&place.path, MAX_LINE);
     place.column = place.line.and(place.column);
     Ok(())
-}
-
-/// Returns whether a place ends where it starts or later. Without a last line, it ends in its line.
-fn ends_behind_start(place: &Place) -> bool {
-    let Some(line) = place.line else { return place.end_line.is_none() && place.end_column.is_none() };
-    let end_line = place.end_line.unwrap_or(line);
-    let columns = place.column.zip(place.end_column);
-    end_line > line || end_line == line && columns.is_none_or(|(start, end)| start <= end)
 }
