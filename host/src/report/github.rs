@@ -44,7 +44,7 @@ fn annotations(record: &Record) -> Vec<Annotation> {
         let explained = member.findings().any(|finding| finding.level == Level::Error);
         if !explained || member.node.outcome != Outcome::Fail {
             let title = format!("gate: {}: {}", member.node.name, member.node.outcome.as_str());
-            annotations.push(Annotation { level: Level::Error, title, place: None, message: member.summary() });
+            annotations.push(Annotation { level: Level::Error, title, place: None, message: member.noted_summary() });
         }
     }
     for member in view::checks(record) {

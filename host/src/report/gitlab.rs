@@ -29,7 +29,7 @@ pub(super) fn gitlab(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     for member in view::blockers(record) {
         let explained = member.findings().any(|finding| finding.level == Level::Error);
         if !explained || member.node.outcome != Outcome::Fail {
-            let text = format!("`{}`: {}: {}", member.node.name, member.node.outcome.as_str(), member.summary());
+            let text = format!("`{}`: {}: {}", member.node.name, member.node.outcome.as_str(), member.noted_summary());
             let rule = member.rule(member.node.outcome.as_str());
             entries.add("", &rule, "critical", view::fallback_path(record), 1, &text);
         }

@@ -103,7 +103,12 @@ pub fn html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
         writeln!(out, "<p>The ledger has no run of this project.</p>")?;
     }
     for (index, run) in page.runs.iter().enumerate() {
-        self::run(out, run, index == 0)?;
+        let mut shown = Vec::new();
+        self::run(&mut shown, run, index == 0)?;
+        if let Some(note) = text::invisible_note(text::invisible(&String::from_utf8_lossy(&shown))) {
+            writeln!(out, "<p class=\"soft\">Note about this run: {note}.</p>")?;
+        }
+        out.write_all(&shown)?;
     }
     writeln!(out, "</body>\n</html>")
 }
@@ -288,11 +293,6 @@ fn findings(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "<h3>Findings</h3>")?;
-    let said = found.iter().flat_map(|(_, finding)| [Some(&finding.message), finding.hint.as_ref()]).flatten();
-    let said = said.chain(broken.iter().map(|(_, error)| &error.message));
-    if let Some(note) = text::invisible_note(said.map(|text| text::invisible(text)).sum()) {
-        writeln!(out, "<p class=\"soft\">Note: {note}.</p>")?;
-    }
     writeln!(out, "<ul class=\"findings\">")?;
     for (check, error) in broken {
         writeln!(

@@ -55,7 +55,7 @@ fn case(out: &mut dyn Write, record: &Record, case: &Member<'_>) -> io::Result<(
         seconds(node.duration)
     );
     let details = details(case);
-    let message = escape(&case.summary());
+    let message = escape(&case.noted_summary());
     let (element, kind) = match node.outcome {
         _ if is_failure(case) => ("failure", "fail"),
         _ if is_error(case) && node.outcome == Outcome::Abstain => ("error", "abstain"),

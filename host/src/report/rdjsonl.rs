@@ -50,7 +50,7 @@ pub(super) fn rdjsonl(out: &mut dyn Write, record: &Record, root: &Path) -> io::
         let explained = member.findings().any(|finding| finding.level == Level::Error);
         if !explained || member.node.outcome != Outcome::Fail {
             let line = json!({
-                "message": format!("`{}`: {}: {}", member.node.name, member.node.outcome.as_str(), member.summary()),
+                "message": format!("`{}`: {}: {}", member.node.name, member.node.outcome.as_str(), member.noted_summary()),
                 "location": { "path": view::fallback_path(record) },
                 "severity": "ERROR",
                 "code": { "value": member.rule(member.node.outcome.as_str()) },

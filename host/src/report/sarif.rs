@@ -28,7 +28,7 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
             notifications.push(json!({
                 "level": if member.moot.is_some() || member.node.outcome == Outcome::Pass { "warning" } else { "error" },
                 "descriptor": { "id": failure.kind.as_str() },
-                "message": { "text": text::clean(&failure.message, usize::MAX) },
+                "message": { "text": view::noted(text::clean(&failure.message, usize::MAX), 0) },
                 "properties": { "check": member.path },
             }));
         }
@@ -45,7 +45,7 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         notifications.push(json!({
             "level": "error",
             "descriptor": { "id": failure.kind.as_str() },
-            "message": { "text": text::clean(&failure.message, usize::MAX) },
+            "message": { "text": view::noted(text::clean(&failure.message, usize::MAX), 0) },
         }));
     }
     let broke = notifications.iter().any(|notification| notification["level"] == "error");
@@ -180,7 +180,7 @@ fn unexplained(record: &Record, member: &Member<'_>, rules: &mut RuleIndex) -> V
         "ruleIndex": rules.number(&id, None),
         "kind": kind,
         "level": level,
-        "message": { "text": format!("`{}`: {}", member.node.name, member.summary()) },
+        "message": { "text": format!("`{}`: {}", member.node.name, member.noted_summary()) },
         "locations": [location(record, member, None)],
         "properties": { "check": member.path },
     })

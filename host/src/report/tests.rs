@@ -328,6 +328,49 @@ fn saying(text: &str) -> Record {
     record(NodeKind::All, Outcome::Fail, vec![one, two])
 }
 
+/// A text in which two characters are invisible, in one string of a check after the other.
+#[test]
+fn marks_are_noted_whichever_string_has_them() {
+    let text = || "a\u{200b}b\u{2060}c".to_owned();
+    let failed = |change: &dyn Fn(&mut Verdict, &mut Finding)| {
+        let mut verdict = Verdict { summary: "bad".to_owned(), ..Verdict::of(Status::Fail) };
+        let mut found = Finding::new("code", Level::Error, "bad");
+        let edit =
+            Edit { start_line: 1, start_column: 1, end_line: 1, end_column: 1, replacement: "better".to_owned() };
+        found.place =
+            Some(Place { path: "a.json".to_owned(), line: Some(1), column: Some(1), end_line: None, end_column: None });
+        found.fix = Some(Fix { description: "better".to_owned(), edits: vec![edit] });
+        change(&mut verdict, &mut found);
+        verdict.findings.extend((found.message != "none").then_some(found));
+        record(NodeKind::All, Outcome::Fail, vec![check("one", "verifier", verdict)])
+    };
+    let none = |found: &mut Finding| found.message = "none".to_owned();
+    for (what, record) in [
+        ("summary", failed(&|verdict, found| (verdict.summary, ()) = (text(), none(found)))),
+        ("message", failed(&|_, found| found.message = text())),
+        ("hint", failed(&|_, found| found.hint = Some(text()))),
+        ("code", failed(&|_, found| found.code = text())),
+        ("fix", failed(&|_, found| found.fix.as_mut().expect("a fix").description = text())),
+        (
+            "error",
+            record(
+                NodeKind::All,
+                Outcome::Error,
+                vec![check("one", "verifier", Failure::new(ErrorKind::GuestExited, text()).into())],
+            ),
+        ),
+    ] {
+        for (name, format, _) in Format::ALL.iter().filter(|(name, ..)| *name != "json") {
+            let written = written(&record, *format);
+            let marks = written.matches("⟨U+200B⟩").count() + written.matches("⟨U+2060⟩").count();
+            assert!(marks == 0 || written.contains("⟨U+…⟩"), "{name}, {what}: {written}");
+            let counts_all = ["human", "markdown", "html", "feedback"].contains(name);
+            let note = format!("{marks} invisible characters are shown as marks");
+            assert!(!counts_all || marks == 0 || written.contains(&note), "{name}, {what}, {marks}: {written}");
+        }
+    }
+}
+
 /// Every character × every format × every string: a reader sees what is there, and is told about what has no shape.
 #[test]
 fn no_output_hides_a_character() {

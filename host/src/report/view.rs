@@ -45,6 +45,11 @@ impl<'r> Member<'r> {
         format!("{verifier}/{code}")
     }
 
+    /// Returns its summary, with a note if characters of it are shown as marks.
+    pub(super) fn noted_summary(&self) -> String {
+        noted(self.summary(), 0)
+    }
+
     /// Returns its summary in one line.
     pub(super) fn summary(&self) -> String {
         let verdict = self.node.verdict.as_ref();
@@ -130,7 +135,14 @@ pub(super) fn fallback_path(record: &Record) -> &str {
 pub(super) fn text(finding: &Finding) -> String {
     let hint = finding.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     let text = text::clean(&format!("{}{hint}", finding.message), usize::MAX);
-    match text::invisible_note(text::invisible(&text)) {
+    let fix = finding.fix.as_ref().map_or("", |fix| fix.description.as_str());
+    let beside = text::invisible(&finding.code) + text::invisible(fix);
+    noted(text, beside)
+}
+
+/// Returns a text with a note if characters of it, or `beside` it, are shown as marks.
+pub(super) fn noted(text: String, beside: u64) -> String {
+    match text::invisible_note(text::invisible(&text) + beside) {
         Some(note) => format!("{text}\nnote: {note}"),
         None => text,
     }

@@ -11,7 +11,7 @@ use gatehost::ledger::body::{
 use gatehost::ledger::{Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, clock};
 use gatehost::overrides;
 use gatehost::session;
-use gatehost::text::{clean_line, json_line, write_json};
+use gatehost::text::{self, clean_line, json_line, write_json};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -139,15 +139,21 @@ pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
 }
 
 fn show(out: &mut impl Write, entries: &[Entry], command: &LogArgs, verbose: bool) -> Result<(), Error> {
+    let mut invisible = 0;
     for entry in entries {
         match command.format {
             OutputFormat::Json => writeln!(out, "{}", json_line(&document(entry)?)?)?,
             OutputFormat::Human => {
                 let line = format!("{:>5}  {}  {:<12}  {}", entry.seq, time(entry, verbose), entry.kind, says(entry)?);
                 let labels = labels(entry, verbose);
-                writeln!(out, "{}", clean_line(format!("{line}{labels}").trim_end(), 1_000))?;
+                let line = clean_line(format!("{line}{labels}").trim_end(), 1_000);
+                invisible += text::invisible(&line);
+                writeln!(out, "{line}")?;
             }
         }
+    }
+    if let Some(note) = text::invisible_note(invisible) {
+        writeln!(out, "note: {note}")?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use gatehost::ledger::history::{self, OpenEscalation};
 use gatehost::ledger::stats::Stats;
 use gatehost::ledger::status::{self, TaskState, TaskStatus};
-use gatehost::text::{clean_line, write_json};
+use gatehost::text::{self, clean_line, write_json};
 use gatehost::writer::{self, Expected};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -53,7 +53,10 @@ pub(crate) fn run(global: &Global, command: &StatusArgs) -> Result<Exit, Error> 
                 &json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting }),
             )?;
         }
-        OutputFormat::Human => write!(out, "{}", human(&tasks, &waiting))?,
+        OutputFormat::Human => {
+            let text = human(&tasks, &waiting);
+            write!(out, "{text}{}", invisible_note(&text))?;
+        }
     }
     Ok(Exit::Pass)
 }
@@ -165,7 +168,7 @@ fn markdown(tasks: &[TaskStatus], waiting: &[OpenEscalation], stats: &Stats) -> 
             ("last_step_at", quoted(&task.last_step_at)),
             ("attempt", task.attempt.to_string()),
             ("max_attempts", task.max_attempts.map_or("null".to_owned(), |most| most.to_string())),
-            ("previous_failures", json!(task.previous_failures).to_string()),
+            ("previous_failures", previous_failures(task)),
             ("commit_sha", task.commit_sha.as_deref().map_or("null".to_owned(), quoted)),
         ] {
             let _ = writeln!(text, "  {key}: {value}");
@@ -223,14 +226,35 @@ fn markdown(tasks: &[TaskStatus], waiting: &[OpenEscalation], stats: &Stats) -> 
             "  - task: {}\n    attempt: {}\n    failure_type: {}\n    error: {}\n    recovered: {}\n    resolution: {}",
             quoted(&failure.task),
             failure.attempt,
-            failure.failure_type.to_uppercase().replace('-', "_"),
+            failure_type(&failure.failure_type),
             quoted(&failure.error),
             failure.recovered,
             quoted(&failure.resolution)
         );
     }
     text.push_str("```\n");
+    text.push_str(&invisible_note(&text));
     text
+}
+
+/// Returns the line about invisible characters in a text, if there are any.
+fn invisible_note(text: &str) -> String {
+    let note = text::invisible_note(text::invisible(text));
+    note.map(|note| format!("\nNote: {note}.\n")).unwrap_or_default()
+}
+
+fn previous_failures(task: &TaskStatus) -> String {
+    let shown: Vec<String> = task.previous_failures.iter().map(|failure| clean_line(failure, 300)).collect();
+    json!(shown).to_string()
+}
+
+/// Returns the class of a failure as the protocol writes it. A verifier may have made it up.
+fn failure_type(class: &str) -> String {
+    let name = class.to_uppercase().replace('-', "_");
+    let is_word = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && !["NULL", "TRUE", "FALSE", "YES", "NO", "ON", "OFF", "Y", "N"].contains(&name.as_str());
+    if is_word { name } else { quoted(&name) }
 }
 
 fn quoted(text: &str) -> String {
