@@ -4,7 +4,7 @@
 use crate::outcome::{Node, Outcome, SkipReason};
 use crate::plan::Plan;
 use crate::record::Record;
-use crate::text::clean_line;
+use crate::text::{self, clean_line};
 use crate::verdict::{Level, Status};
 use crate::writer::{Beneath, WriteError};
 use std::collections::BTreeSet;
@@ -31,7 +31,11 @@ impl ProgressFile {
         if text.is_empty() {
             return Ok(());
         }
-        Beneath::open(&self.folder)?.append(&self.name, text)
+        let mut text = text::markdown(text);
+        if let Some(note) = text::invisible_note(text::invisible(&text)) {
+            let _ = writeln!(text, "- Note: {note}");
+        }
+        Beneath::open(&self.folder)?.append(&self.name, &text)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, parse};
 use crate::submission::Task;
-use crate::text::clean_line;
+use crate::text::{clean_line, markdown};
 
 /// The finding of a fix task.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ fn scope(task: &Task) -> String {
 /// Returns text on one line, without characters that would end a code span.
 fn line(text: &str, most: usize) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    clean_line(&joined, most).replace('`', "'")
+    markdown(&clean_line(&joined, most)).replace('`', "'")
 }
 
 #[cfg(test)]
