@@ -11,6 +11,7 @@ mod tools;
 
 use crate::config;
 use crate::error::Error;
+use crate::text::toml_string;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -120,17 +121,17 @@ impl ImportDraft {
             let _ = writeln!(text, "# not converted: {left}");
         }
         for (stage, members) in &self.stages {
-            let members: Vec<String> = members.iter().map(|name| string(name)).collect();
+            let members: Vec<String> = members.iter().map(|name| toml_string(name)).collect();
             let _ = write!(text, "\n[gate.{stage}]\nall = [{}]\n", members.join(", "));
         }
         text.push_str("\n[hook]\n");
         for (stage, key) in STAGES.iter().filter(|(stage, _)| self.stages.contains_key(stage)) {
-            let _ = writeln!(text, "{key} = {}", string(stage));
+            let _ = writeln!(text, "{key} = {}", toml_string(stage));
         }
         // An agent that wants to stop must pass the gate of a commit.
         let stop = if self.stages.contains_key("pre-commit") { Some(&"pre-commit") } else { self.stages.keys().next() };
         if let Some(stop) = stop {
-            let _ = writeln!(text, "stop = {}", string(stop));
+            let _ = writeln!(text, "stop = {}", toml_string(stop));
         }
         for (name, check) in &self.checks {
             check.write(name, &mut text);
@@ -165,7 +166,7 @@ impl ImportedCheck {
     fn write(&self, name: &str, text: &mut String) {
         match &self.what {
             CheckAction::Verifier(verifier, settings) => {
-                let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
+                let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", toml_string(verifier));
                 if !settings.is_empty() {
                     // Numbers and lists of texts are the same in JSON and TOML.
                     let settings: Vec<String> =
@@ -174,18 +175,18 @@ impl ImportedCheck {
                 }
             }
             CheckAction::Command(_) => {
-                let grant = string(&format!("command:{name}"));
+                let grant = toml_string(&format!("command:{name}"));
                 let _ = write!(text, "\n[check.{name}]\nverifier = \"command\"\ngrants = [{grant}]\n");
             }
         }
         for (key, patterns) in [("files", &self.scope.files), ("exclude", &self.scope.exclude)] {
             if !patterns.is_empty() {
-                let patterns: Vec<String> = patterns.iter().map(|pattern| string(pattern)).collect();
+                let patterns: Vec<String> = patterns.iter().map(|pattern| toml_string(pattern)).collect();
                 let _ = writeln!(text, "{key} = [{}]", patterns.join(", "));
             }
         }
         if let CheckAction::Command(command) = &self.what {
-            let words: Vec<String> = command.iter().map(|word| string(word)).collect();
+            let words: Vec<String> = command.iter().map(|word| toml_string(word)).collect();
             let _ = write!(text, "\n[command.{name}]\nrun = [{}]\n", words.join(", "));
         }
     }
@@ -203,10 +204,6 @@ fn plain_name(name: &str) -> String {
 }
 
 /// Returns a TOML string: as in JSON, except for one character.
-fn string(text: &str) -> String {
-    Value::from(text).to_string().replace('\u{7f}', "\\u007F")
-}
-
 fn shown(text: &str) -> String {
     crate::text::clean_line(text, 120)
 }

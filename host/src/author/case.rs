@@ -13,6 +13,7 @@ use crate::input;
 use crate::plan::Shape;
 use crate::runtime::FileInput;
 use crate::submission::Submission;
+use crate::text::clean_json;
 use crate::writer::{self, Expected};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -130,7 +131,7 @@ impl Case {
     /// Writes the found verdict as the expected one.
     pub fn bless(&self, found: &Value) -> Result<(), Mistake> {
         let path = self.folder.join("expected.json");
-        writer::replace(&path, Expected::Any, format!("{found:#}\n").as_bytes(), writer::PLAIN)
+        writer::replace(&path, Expected::Any, clean_json(format!("{found:#}\n")).as_bytes(), writer::PLAIN)
             .map_err(|error| Mistake::new(format!("cannot write `{}`: {error}", path.display())))
     }
 }

@@ -10,6 +10,7 @@ use crate::runtime::{
     Grants, ReadFiles, RunCommands, Runtime, Verifier,
 };
 use crate::settings;
+use crate::text::clean_json;
 use crate::verdict::{ErrorKind, Failure, Status};
 use crate::workspace::Workspace;
 use serde_json::Value;
@@ -203,9 +204,13 @@ impl TrialRun {
                 CaseOutcome::Blessed
             }
             None => CaseOutcome::Unexpected,
-            Some(expected) => CaseOutcome::Differs(difference(&format!("{expected:#}\n"), &format!("{found:#}\n"))),
+            Some(expected) => CaseOutcome::Differs(difference(&document(expected), &document(&found))),
         })
     }
+}
+
+fn document(value: &Value) -> String {
+    clean_json(format!("{value:#}\n"))
 }
 
 /// Returns the difference between two texts, line by line.

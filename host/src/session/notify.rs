@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::ledger::body::{Escalation, Note};
 use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, NewEntry};
-use crate::text::clean_line;
+use crate::text::{clean_line, clean_value, json_line};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,14 +26,15 @@ pub(crate) async fn notify(
     let Some(command) = config.commands.get(name) else { return Ok(()) };
     let Escalation { level, trigger, why, offers } = asked.read()?;
     let labels = &asked.labels;
-    let told = json!({
+    let mut told = json!({
         "entry": asked.seq, "at": asked.at, "project": asked.project, "run": labels.run, "task": labels.task,
         "group": labels.group, "gate": labels.gate, "status": labels.status, "class": labels.class,
         "level": level, "trigger": trigger, "why": why, "offers": offers,
         "answer_with": offers.iter().map(|offer| format!("gate resume --{offer} --entry {}", asked.seq)).collect::<Vec<_>>(),
     });
+    clean_value(&mut told);
     let commands = Commands::new(BTreeMap::from([(name.clone(), command.clone())]), root);
-    let ran = commands.with_environment(environment.clone()).run(name, told.to_string().into_bytes()).await;
+    let ran = commands.with_environment(environment.clone()).run(name, json_line(&told)?.into_bytes()).await;
     let text = match ran {
         Ok(ran) => match ran.ending {
             CommandEnding::Exited(0) => format!("`{name}` notified a person about entry {}", asked.seq),

@@ -48,7 +48,7 @@ pub(crate) fn run(global: &Global, command: &AttestArgs) -> Result<Exit, Error> 
     })?;
     let mut out = io::stdout().lock();
     let Some(file) = &command.key else {
-        writeln!(out, "{statement:#}")?;
+        write_json(&mut out, &statement)?;
         return Ok(Exit::Pass);
     };
     let path = global.directory.join(file);

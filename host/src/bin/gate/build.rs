@@ -53,7 +53,7 @@ pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
 fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit, Error> {
     let path = project.component();
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
-    let shown = shown.display();
+    let shown = terminal::path(&shown);
     let source = ComponentSource::named(&path.to_string_lossy(), Path::new(""))?;
     let about = setup::block_on(setup::runtime(global).describe(&source))??;
     let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
@@ -72,7 +72,7 @@ fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit
         }
     }
     let input = if shape == gatehost::plan::Shape::File { "--files FILE" } else { "--submission FILE" };
-    let test = if called == Path::new(".") { String::new() } else { format!(" {}", called.display()) };
+    let test = if called == Path::new(".") { String::new() } else { format!(" {}", terminal::path(called)) };
     writeln!(out, "next: `gate test{test}`, or `gate run --verifier {shown} {input}`")?;
     Ok(Exit::Pass)
 }

@@ -6,6 +6,7 @@ use crate::{Exit, setup, terminal};
 use anyhow::anyhow;
 use clap::Args;
 use gatehost::runtime::{Code, ComponentSource, Runtime};
+use gatehost::text;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +34,7 @@ pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error>
         let progress = CompileProgress { number: number + 1, total: command.components.len(), name };
         match compile(global, &runtime, &progress) {
             Ok(_) if global.quiet => {}
-            Ok(what) => writeln!(out, "{name}: {what}")?,
+            Ok(what) => writeln!(out, "{}: {what}", text::clean_line(name, 1_000))?,
             Err(error) => {
                 let error = error.context(&format!("cannot compile `{name}`"));
                 error.print(terminal::color(global.color, &std::io::stderr()));

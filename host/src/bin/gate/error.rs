@@ -34,14 +34,14 @@ impl Make for Error {
 
     fn print(&self, color: bool) {
         let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
+        // What is quoted cannot begin a line as an error of its own.
+        let line = |word: &str, colour, text: &str| {
+            say(format_args!("{} {}", paint(word, colour), text.replace('\n', "\n  ")))
+        };
         for (message, causes, hint) in self.problems() {
-            say(format_args!("{} {message}", paint("error:", AnsiColor::Red)));
-            for cause in causes {
-                say(format_args!("{} {cause}", paint("caused by:", AnsiColor::Yellow)));
-            }
-            if let Some(hint) = hint {
-                say(format_args!("{} {hint}", paint("hint:", AnsiColor::Cyan)));
-            }
+            line("error:", AnsiColor::Red, message);
+            causes.iter().for_each(|cause| line("caused by:", AnsiColor::Yellow, cause));
+            hint.iter().for_each(|hint| line("hint:", AnsiColor::Cyan, hint));
         }
     }
 }

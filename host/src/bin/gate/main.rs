@@ -63,18 +63,25 @@ fn program() -> ExitCode {
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
+            if !said.use_stderr() {
+                // If help cannot be written, there is nobody to tell.
+                let _ = said.print();
+                return ExitCode::from(Exit::Pass.code());
+            }
+            let stderr = std::io::IsTerminal::is_terminal(&std::io::stderr());
+            let color = match terminal::color_of_help(std::env::args_os()) {
+                clap::ColorChoice::Always => true,
+                clap::ColorChoice::Auto => stderr,
+                clap::ColorChoice::Never => false,
+            };
             if let Some(error) = suggest::instead(&said, &Arguments::command()) {
-                let color = terminal::color_of_help(std::env::args_os());
-                let stderr = std::io::IsTerminal::is_terminal(&std::io::stderr());
-                error.print(color == clap::ColorChoice::Always || color == clap::ColorChoice::Auto && stderr);
+                error.print(color);
                 document(&error);
                 return ExitCode::from(Exit::Mistake.code());
             }
-            // Help, or a usage error. If it cannot be written, there is nobody to tell.
-            let _ = said.print();
-            if !said.use_stderr() {
-                return ExitCode::from(Exit::Pass.code());
-            }
+            let shown = said.render();
+            let shown = if color { shown.ansi().to_string() } else { shown.to_string() };
+            terminal::say(shown.trim_end_matches('\n'));
             // The first line follows `error: `; the rest is the usage.
             let message = said.render().to_string();
             let message = message.lines().next().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Colours, paths and messages for a person at a terminal.
 
 use clap::{ColorChoice, ValueEnum};
+use gatehost::text;
 pub(crate) use gatehost::text::count;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -44,9 +45,9 @@ pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorC
     choice
 }
 
-/// Prints a line to stderr. If it cannot be written, there is nobody to tell.
+/// Prints a line to stderr; of what it quotes, nothing is hidden. If it cannot be written, there is nobody to tell.
 pub(crate) fn say(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", text::clean_styled(&line.to_string()));
 }
 
 /// Returns stdout for the output of a command. A reader may close the pipe when it has seen enough, as `head` does: then the
@@ -103,7 +104,7 @@ pub(crate) fn from_start(directory: &Path, path: &Path) -> PathBuf {
 /// Returns a path without unnecessary `.` parts.
 pub(crate) fn path(path: &Path) -> String {
     let parts = path.components().filter(|part| *part != Component::CurDir);
-    parts.collect::<PathBuf>().display().to_string()
+    text::clean_line(&parts.collect::<PathBuf>().display().to_string(), usize::MAX)
 }
 
 #[cfg(test)]

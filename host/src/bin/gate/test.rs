@@ -106,7 +106,7 @@ impl TriedCase {
             CaseOutcome::Unexpected => ("fail", "no expected.json; `--bless` writes one".to_owned()),
             CaseOutcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
         };
-        line(out, color, word, &format!("{:width$}  {detail}", self.name))?;
+        line(out, color, word, &format!("{:width$}  {detail}", text::clean_line(&self.name, 200)))?;
         match &self.outcome {
             CaseOutcome::Differs(difference) => indented(out, difference)?,
             CaseOutcome::Error(failure) => hint(out, failure.hint.as_deref())?,

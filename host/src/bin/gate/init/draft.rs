@@ -5,6 +5,7 @@ use crate::terminal::count;
 use gatehost::config::FileSet;
 use gatehost::runtime::BUNDLED;
 use gatehost::settings;
+use gatehost::text::{clean_line, toml_string};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -139,12 +140,7 @@ fn of_tests(tests: &Tests, timeout: &str) -> String {
 fn excludes(patterns: &BTreeMap<String, String>) -> String {
     let mut text = String::from("exclude = [\n");
     for (pattern, why) in patterns {
-        let _ = writeln!(text, "    {}, # {}", string(pattern), gatehost::text::clean_line(why, 150));
+        let _ = writeln!(text, "    {}, # {}", toml_string(pattern), clean_line(why, 150));
     }
     text + "]\n"
-}
-
-/// Returns a text in TOML: as in JSON, but for one character.
-fn string(text: &str) -> String {
-    Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
