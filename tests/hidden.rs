@@ -127,6 +127,21 @@ fn no_command_prints_a_hidden_character() {
         assert!(!printed.contains("Usage:"), "{arguments}: {printed}");
         assert_visible(arguments, &printed);
     }
+    // What is quoted begins no line of its own.
+    let bundle = json!({ "version": 1, format!("new\nerror: forged{hidden}"): 1 });
+    fs::write(work.join("bundle"), bundle.to_string()).expect("written");
+    fs::write(work.join("lefthook.yml"), format!("pre-commit:\n  commands:\n    a: {{run: \"a{hidden}\n"))
+        .expect("written");
+    let name: String = HIDDEN.chars().filter(|c| !c.is_control()).collect();
+    let named =
+        [format!("run -c {name}"), format!("run --submission {name}"), format!("ru{name}"), format!("run --{name}")];
+    let ordinary =
+        ["attest", "replay bundle", "init --from lefthook.yml --dry-run", "loop --task task.md --max-bounces 0 -- env"];
+    for arguments in ordinary.map(str::to_owned).into_iter().chain(named) {
+        let printed = gate(&arguments, "");
+        assert_visible(&arguments, &printed);
+        assert!(!printed.lines().any(|line| line.starts_with("error: forged")), "{arguments}: {printed}");
+    }
     gate("status --write STATE.md", "");
     assert_visible("STATE.md", &fs::read_to_string(work.join("STATE.md")).expect("written"));
 

@@ -10,7 +10,7 @@ use gatehost::ledger::{EntryKind, Filter, Ledger, LedgerError};
 use gatehost::proof::dsse::{IN_TOTO, SigningKey};
 use gatehost::proof::statement;
 use gatehost::text::write_json;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
