@@ -57,6 +57,17 @@ impl Deadline {
         *self.0.end.lock() = Some(End { at: self.0.start, late });
     }
 
+    /// Returns a deadline for a part of the work: this one, or after this time, if that is earlier.
+    pub(crate) fn no_later_than(&self, time: Duration) -> Self {
+        let part = Self::from_now();
+        part.set("", time, Duration::ZERO);
+        let whole = self.0.end.lock().clone();
+        if let Some(whole) = whole.filter(|whole| part.at().is_some_and(|at| whole.at < at)) {
+            *part.0.end.lock() = Some(whole);
+        }
+        part
+    }
+
     /// Returns when the time is over, if that is known.
     pub(crate) fn at(&self) -> Option<Instant> {
         self.0.end.lock().as_ref().map(|end| end.at)
@@ -103,6 +114,15 @@ mod tests {
         let late = deadline.check().expect_err("over");
         assert_eq!(late.to_string(), "the gate `g` took more than 0s");
         assert_eq!(Failure::from(late).kind, ErrorKind::LimitTime);
+    }
+
+    #[test]
+    fn a_part_ends_with_the_whole_or_earlier() {
+        let hour = Duration::from_secs(3_600);
+        let whole = Deadline::from_now();
+        assert!(whole.no_later_than(Duration::ZERO).is_over() && !whole.no_later_than(hour).is_over());
+        whole.set("g", Duration::ZERO, Duration::ZERO);
+        assert_eq!(whole.no_later_than(hour).check(), whole.check());
     }
 
     #[test]

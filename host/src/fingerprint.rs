@@ -5,10 +5,30 @@
 //! equal in all of this are numbered.
 
 use crate::verdict::Finding;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Hexadecimal digits of a fingerprint: 128 bits.
 const DIGITS: usize = 32;
+/// The most bytes of a line that identify a finding.
+const MAX_LINE: usize = 16 << 10;
+
+/// Returns the lines of a file whose text identifies findings, counted from 1.
+pub(crate) fn lines_in(findings: &[Finding], path: &str) -> BTreeSet<u32> {
+    let places = findings.iter().filter(|finding| finding.key.is_none()).filter_map(|finding| finding.place.as_ref());
+    places.filter(|place| place.path == path).filter_map(|place| place.line).collect()
+}
+
+/// Returns the text of these lines. Each file is read once, however many findings it has.
+pub(crate) fn texts(content: &[u8], lines: &BTreeSet<u32>) -> BTreeMap<u32, String> {
+    let mut texts = BTreeMap::new();
+    let Some(last) = lines.last() else { return texts };
+    for (text, line) in content.split(|byte| *byte == b'\n').zip(1..=*last) {
+        if lines.contains(&line) {
+            texts.insert(line, String::from_utf8_lossy(&text[..text.len().min(MAX_LINE)]).into_owned());
+        }
+    }
+    texts
+}
 
 /// Sets the fingerprints of the findings of a check. `line` returns the text of a line of a file, if it is known.
 pub(crate) fn assign(check: &str, findings: &mut [Finding], mut line: impl FnMut(&str, u32) -> Option<String>) {
@@ -61,6 +81,21 @@ mod tests {
         let after = prints(&[finding("e", 3, None)], &["", "if y:", "    x ="]);
         assert_eq!(before, after);
         assert_eq!(before[0].len(), DIGITS);
+    }
+
+    #[test]
+    fn lines_are_found_by_their_number() {
+        let of = |text: &str, lines: &[u32]| {
+            let texts = texts(text.as_bytes(), &lines.iter().copied().collect());
+            texts.into_iter().map(|(line, text)| format!("{line}{text}")).collect::<Vec<_>>()
+        };
+        assert_eq!(of("a\nb\nc", &[3, 1]), ["1a", "3c"]);
+        assert_eq!(of("a\n", &[1, 2, 3, u32::MAX]), ["1a", "2"]);
+        assert_eq!(of("a", &[0]), Vec::<String>::new());
+        assert_eq!(of(&"x".repeat(MAX_LINE + 1), &[1])[0].len(), MAX_LINE + 1);
+        let findings = [finding("e", 1, None), finding("e", 2, Some("key")), finding("e", 3, None)];
+        assert_eq!(lines_in(&findings, "a.py"), BTreeSet::from([1, 3]));
+        assert_eq!(lines_in(&findings, "b.py"), BTreeSet::new());
     }
 
     #[test]

@@ -30,7 +30,7 @@ use reads::RunReads;
 pub(crate) use red_green::Base;
 pub(crate) use reusable::ReusablePasses;
 pub(crate) use services::Services;
-use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -265,10 +265,15 @@ impl<'a> CheckRunner<'a> {
     fn confirm_no_new_files(&self) -> Result<(), Failure> {
         let Some(added) = self.added else { return Ok(()) };
         let added = added()?;
+        let judged: HashSet<&String> = self.subject.paths.iter().collect();
         let asked = self.asked.lock();
-        let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
-        let unjudged = unjudged.filter(|path| asked.iter().any(|set| set.contains(path)));
-        let unjudged: Vec<&str> = unjudged.map(String::as_str).collect();
+        let mut unjudged = Vec::new();
+        for path in added.iter().filter(|path| !judged.contains(path)) {
+            self.subject.deadline.check()?;
+            if asked.iter().any(|set| set.contains(path)) {
+                unjudged.push(path.as_str());
+            }
+        }
         if unjudged.is_empty() { Ok(()) } else { Err(unchanged::failure("changed while the gate ran", &unjudged)) }
     }
 
@@ -316,15 +321,18 @@ impl<'a> CheckRunner<'a> {
 
     /// Sets the fingerprints of the findings of a submission verifier, by the text of the lines.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
-        let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
-        fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {
+        let mut files: BTreeMap<String, BTreeMap<u32, String>> = BTreeMap::new();
+        for path in verdict.findings.iter().filter_map(|finding| Some(&finding.place.as_ref()?.path)) {
             // No more files are read than a person would look at.
-            if read.len() >= MAX_LINE_FILES && !read.contains_key(path) {
-                return None;
+            if files.contains_key(path) || files.len() >= MAX_LINE_FILES || self.subject.deadline.is_over() {
+                continue;
             }
-            let content = || self.subject.workspace.read(path, MAX_LINE_BYTES).ok();
-            files::line_of(read.entry(path.to_owned()).or_insert_with(content).as_ref()?, line)
-        });
+            let lines = fingerprint::lines_in(&verdict.findings, path);
+            let content = self.subject.workspace.read(path, MAX_LINE_BYTES).unwrap_or_default();
+            files.insert(path.clone(), fingerprint::texts(&content, &lines));
+        }
+        let line = |path: &str, line| files.get(path)?.get(&line).cloned();
+        fingerprint::assign(&check.check, &mut verdict.findings, line);
     }
 
     /// Returns the files of a check that runs commands; `None` if the check has no patterns. A command with `{files}` gets

@@ -166,7 +166,9 @@ impl FileCheck {
         let file = Arc::try_unwrap(file).unwrap_or_else(|shared| FileInput::clone(&shared));
         // The content is returned for the lines of findings, which most files do not have.
         let (mut answer, content) = self.runtime.check_file_keeping(verifier, &self.terms(), file).await;
-        fingerprint::assign(&self.check, &mut answer.verdict.findings, |_, line| line_of(&content, line));
+        let findings = &mut answer.verdict.findings;
+        let lines = fingerprint::texts(&content, &fingerprint::lines_in(findings, path));
+        fingerprint::assign(&self.check, findings, |_, line| lines.get(&line).cloned());
         if let Some(cached) = &self.cached
             && answer.log.is_empty()
             && answer.log_dropped == 0
@@ -175,13 +177,6 @@ impl FileCheck {
         }
         Ok(answer.into())
     }
-}
-
-/// Returns a line of a text, counted from 1.
-pub(super) fn line_of(content: &[u8], line: u32) -> Option<String> {
-    let index = usize::try_from(line).ok()?.checked_sub(1)?;
-    let line = content.split(|byte| *byte == b'\n').nth(index)?;
-    Some(String::from_utf8_lossy(line).into_owned())
 }
 
 fn unreadable(error: &workspace::WorkspaceError) -> Failure {

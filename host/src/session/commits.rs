@@ -1,13 +1,16 @@
 //! Records which commit contains the change that a run passed.
 
-use crate::changes::Selection;
+use crate::changes::{Selection, WorkFolder};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
 use crate::verdict::Status;
 use serde::Deserialize;
-use std::path::Path;
+use std::time::Duration;
+
+/// The most time that is spent on a comparison: a run that nobody asked for it waits for it.
+const MAX_TIME: Duration = Duration::from_secs(1);
 
 /// The part of a record that says what passed. The list of files can be long.
 #[derive(Deserialize)]
@@ -23,7 +26,7 @@ struct Passed {
 pub(super) fn note_last(
     ledger: &dyn Ledger,
     project: &Project,
-    folder: &Path,
+    work: &WorkFolder,
     head: &str,
     environment: &Environment,
 ) -> Result<(), Error> {
@@ -37,10 +40,12 @@ pub(super) fn note_last(
     if record.base.as_deref() == Some(head) || is_noted(ledger, &record.run)? {
         return Ok(());
     }
-    // A commit that cannot be compared is not what was passed.
+    // A commit that cannot be compared is not what was passed. One that is too large for a moment is compared by `gate verify`.
+    let deadline = work.deadline.no_later_than(MAX_TIME);
+    let work = WorkFolder { deadline: deadline.clone(), ..work.clone() };
     let commit = Selection::Commit(head.to_owned());
-    let Ok((tree, base)) = super::digest_of(folder, &commit, environment) else { return Ok(()) };
-    if (&tree, &base) == (&record.tree, &record.base) {
+    let Ok((tree, base)) = super::subject::digest_in(&work, &commit, environment) else { return Ok(()) };
+    if tree.is_some() && (&tree, &base) == (&record.tree, &record.base) {
         note(ledger, &entry, head)?;
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::retry::{self, RetryDecision, decide};
 use crate::shutdown::{self, WhenInterrupted};
 use crate::submission::Submission;
 use crate::verdict::{Class, Status};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The name of this step in the ledger.
@@ -106,8 +106,8 @@ impl LedgerRecorder {
     }
 
     /// Notes the last commit if it contains the work that the last pass checked.
-    pub(super) fn note_commit(&self, folder: &Path, head: &str, environment: &Environment) -> Result<(), Error> {
-        commits::note_last(&*self.ledger, &self.project, folder, head, environment)
+    pub(super) fn note_commit(&self, work: &WorkFolder, head: &str, environment: &Environment) -> Result<(), Error> {
+        commits::note_last(&*self.ledger, &self.project, work, head, environment)
     }
 
     /// Appends the start entry. From here on the run counts as an attempt. If it `takes_time`, its steps are recorded too.

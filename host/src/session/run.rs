@@ -104,7 +104,8 @@ impl Session {
                 let head = head.filter(|_| matches!(self.request.selection, Selection::Changed | Selection::Staged));
                 let request = self.request.clone();
                 let complete = move || {
-                    let note = |head: String| recorder.note_commit(&request.folder, &head, &request.environment);
+                    let note =
+                        |head: String| recorder.note_commit(&request.work_folder()?, &head, &request.environment);
                     head.map_or(Ok(()), note)?;
                     let unpassed = recorder.complete(&mut submission, has_cadence)?;
                     Ok((recorder, submission, unpassed))
@@ -175,7 +176,8 @@ impl Session {
         let kept = subject::matched_files(plan)?;
         let added = || {
             let added = added(&self.request, &changes, store.as_ref());
-            added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
+            // After the deadline, nothing passes whatever was added.
+            added.map(|paths| paths.into_iter().filter(|path| deadline.is_over() || kept.contains(path)).collect())
         };
         let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
         let runner = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&subject), services, use_cache, &observe);

@@ -1,6 +1,6 @@
 //! The subject of a run: the submission and the files that are checked.
 
-use crate::changes::{self, Changes, Needs, Selection};
+use crate::changes::{self, Changes, Needs, Selection, WorkFolder};
 use crate::config::FileSet;
 use crate::deadline::Deadline;
 use crate::environment::Environment;
@@ -153,9 +153,18 @@ pub fn digest_of(
     selection: &Selection,
     environment: &Environment,
 ) -> Result<(Option<String>, Option<String>), Error> {
-    let changes = changes::collect(folder, selection, Needs::default(), environment)?;
-    let subject = of(&changes, Submission::default(), &Deadline::default());
-    let digest = submission_digest(&subject.submission, &subject.workspace, &Deadline::default());
+    digest_in(&WorkFolder::of(folder, environment)?, selection, environment)
+}
+
+/// Returns the same, and no digest after the deadline of the folder.
+pub(super) fn digest_in(
+    work: &WorkFolder,
+    selection: &Selection,
+    environment: &Environment,
+) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect_at(work, selection, &Needs::default, environment, None)?;
+    let subject = of(&changes, Submission::default(), &work.deadline);
+    let digest = submission_digest(&subject.submission, &subject.workspace, &work.deadline);
     Ok((digest, changes.base.clone()))
 }
 
