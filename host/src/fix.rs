@@ -5,6 +5,7 @@
 //! that stops at the first, so several rounds are tried.
 
 mod edits;
+mod names;
 mod scope;
 
 pub use scope::OutOfScope;
@@ -109,13 +110,13 @@ pub fn permitted<'r>(
 pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) -> Result<Proposal, Error> {
     let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
     let root = work.workspace.root().to_owned();
-    let scope = FixScope::new(pinned, &root, &work.changes, &request.environment)?;
     let offered_fixes = offered(&before.gate).count();
     let mut proposal =
         Proposal { root, files: Vec::new(), offered: offered_fixes, before, after: None, refused: BTreeMap::new() };
     if proposal.offered == 0 {
         return Ok(proposal);
     }
+    let scope = FixScope::new(pinned, &proposal.root, &work.changes, &request.environment)?;
     if !request.selection.is_live() {
         return Err(Error::usage("only files of the working tree can be fixed"));
     }
