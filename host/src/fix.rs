@@ -22,6 +22,7 @@ use crate::writer::{self, Beneath, Expected, WriteError};
 use scope::FixScope;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -139,6 +140,8 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
         trial.selection = Selection::Base(base);
     }
     let cannot = |error: io::Error| Error::host("cannot open the copy of the workspace").because(error);
+    // An ignored folder is not in the copy.
+    fs::create_dir_all(&trial.folder).map_err(cannot)?;
     if !trial.folder.canonicalize().map_err(cannot)?.starts_with(copy.root()) {
         return Err(Error::host("the copy of the workspace leads out of its own folder"));
     }
