@@ -15,6 +15,7 @@ mod stored;
 pub(crate) use diff::edits;
 
 pub use error::ChangesError;
+pub(crate) use git::NamedByGit;
 pub use selection::Selection;
 pub use stored::{SameFiles, StoredFiles, same_files, stored};
 pub(crate) use stored::{checkout, copy, stored_until};
@@ -165,12 +166,11 @@ pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>,
     repository(&real, environment)
 }
 
-/// Returns the files and folders in the repository at `root` that the configuration of git names, such as hooks and filters,
-/// relative to the root.
-pub(crate) fn named_by_git(root: &Path, environment: &Environment) -> Result<Vec<String>, ChangesError> {
+/// Returns what the configuration of git names in the repository at `root`, such as hooks and filters.
+pub(crate) fn named_by_git(root: &Path, environment: &Environment) -> Result<NamedByGit, ChangesError> {
     match git::Repository::find(root, environment)? {
         Some(repository) => repository.named_by_configuration(),
-        None => Ok(Vec::new()),
+        None => Ok(NamedByGit::default()),
     }
 }
 

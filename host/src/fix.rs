@@ -5,6 +5,7 @@
 //! that stops at the first, so several rounds are tried.
 
 mod edits;
+mod names;
 mod scope;
 
 pub use scope::OutOfScope;
@@ -21,6 +22,7 @@ use crate::writer::{self, Beneath, Expected, WriteError};
 use scope::FixScope;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -109,13 +111,13 @@ pub fn permitted<'r>(
 pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) -> Result<Proposal, Error> {
     let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
     let root = work.workspace.root().to_owned();
-    let scope = FixScope::new(pinned, &root, &work.changes, &request.environment)?;
     let offered_fixes = offered(&before.gate).count();
     let mut proposal =
         Proposal { root, files: Vec::new(), offered: offered_fixes, before, after: None, refused: BTreeMap::new() };
     if proposal.offered == 0 {
         return Ok(proposal);
     }
+    let scope = FixScope::new(pinned, &proposal.root, &work.changes, &request.environment)?;
     if !request.selection.is_live() {
         return Err(Error::usage("only files of the working tree can be fixed"));
     }
@@ -138,6 +140,8 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
         trial.selection = Selection::Base(base);
     }
     let cannot = |error: io::Error| Error::host("cannot open the copy of the workspace").because(error);
+    // An ignored folder is not in the copy.
+    fs::create_dir_all(&trial.folder).map_err(cannot)?;
     if !trial.folder.canonicalize().map_err(cannot)?.starts_with(copy.root()) {
         return Err(Error::host("the copy of the workspace leads out of its own folder"));
     }

@@ -8,6 +8,7 @@ mod links;
 mod mark;
 
 pub use links::BadLink;
+pub(crate) use links::real_inside;
 pub use mark::FileStamp;
 pub(crate) use mark::{FileStat, MARK_BYTES, StatWalker, timed_device};
 

@@ -31,6 +31,17 @@ fn repairs_are_shown_and_written_on_demand() {
     );
 }
 
+/// The folder is not in the copy in which fixes are tried.
+#[test]
+fn fixes_are_written_from_an_ignored_folder() {
+    let home = Home::new(GATE);
+    home.sh("echo ignored > .gitignore; mkdir -p ignored/deep; git add .gitignore; git commit -qm ignore");
+    home.write("a.txt", "one  \n");
+    let written = home.gate(&["-C", "ignored/deep", "fix", "--yes"]);
+    assert_eq!(written.exit, 0, "{}{}", written.stdout, written.stderr);
+    assert_eq!(home.read("a.txt"), "one\n");
+}
+
 /// A linked worktree that is missing may be on a disk that is not mounted. Copies of killed runs are never mounted again.
 #[test]
 fn trying_fixes_forgets_no_worktree_but_copies() {

@@ -139,7 +139,8 @@ const FORBIDDEN: &[&str] = &[
     ".github/workflows/ci.yml",
 ];
 
-const SETTINGS: &str = "it is a hook, or settings of an agent, an editor, git or CI";
+const SETTINGS: &str = "it or a symlink to it is hidden, or tells an agent, an editor, git or CI what to do";
+const POLICY: &str = "it is a file of the policy, or a protected file";
 
 /// Returns the paths whose content differs, except what `gate` itself keeps and what a fix may change.
 fn differences(before: &BTreeMap<String, Vec<u8>>, now: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
@@ -228,6 +229,74 @@ fn no_fix_changes_hooks_in_the_root() {
         "{}",
         ran.stderr
     );
+}
+
+/// Asserts that `gate fix` refuses a fix of each of these files for this reason, and fixes `plain.txt`.
+fn refuse(paths: &[&str], setup: &str, gate: &str, why: &str) {
+    let home = home(&[paths, &["plain.txt"]].concat(), "FIXED ");
+    home.write("gate.toml", &(gate.to_owned() + &home.read("gate.toml")));
+    home.sh("git commit -qam gate");
+    for path in paths {
+        home.sh(&format!("mkdir -p \"$(dirname '{path}')\"; echo mine > '{path}'; chmod +x '{path}'"));
+    }
+    home.sh(setup);
+    let ran = home.gate(&["fix", "--yes"]);
+    for path in paths {
+        assert_eq!(home.read(path), "mine\n", "{path}: {}", ran.stderr);
+        let note = format!("note: a fix for `{path}` was not tried: {why}\n");
+        assert!(ran.stderr.contains(&note), "{path}: {}", ran.stderr);
+    }
+    assert_eq!(home.read("plain.txt"), "FIXED change\n", "{}{}", ran.stdout, ran.stderr);
+}
+
+/// Whatever has a name of settings is settings, through one symlink or several.
+#[test]
+fn no_fix_changes_settings_behind_a_symlink() {
+    let paths = ["cfg/claude/settings.json", "cfg/gemini.json", "cfg/mcp.json", "docs/guide.md", "cfg/deep/rule.md"];
+    let setup = "ln -s cfg/claude .cursor; mkdir .gemini; ln -s ../cfg/gemini.json .gemini/settings.json; \
+                 ln -s \"$PWD/cfg/mcp.json\" .mcp.json; ln -s GUIDE.md CLAUDE.md; ln -s docs/guide.md GUIDE.md; \
+                 ln -s ../deep cfg/claude/rules";
+    refuse(&paths, setup, "", SETTINGS);
+}
+
+#[test]
+fn no_fix_changes_hooks_behind_a_symlink() {
+    let setup = "ln -s ../../scripts/one.sh .git/hooks/pre-commit; ln -s ../scripts/two.sh hooks/pre-push; \
+                 mkdir .git/hooks/pre-commit.d; ln -s ../../../scripts/three.sh .git/hooks/pre-commit.d/10";
+    refuse(&["scripts/one.sh", "scripts/two.sh", "scripts/three.sh"], setup, "", SETTINGS);
+    let setup = "git config --unset core.hooksPath; rm -r .git/hooks; ln -s ../tools/git-hooks .git/hooks";
+    refuse(&["tools/git-hooks/pre-commit", "tools/git-hooks/lib/all.sh"], setup, "", SETTINGS);
+    let setup = "git init -q --separate-git-dir ../data; ln -s \"$PWD/scripts/one.sh\" ../data/hooks/pre-commit; \
+                 mkdir ../hooks; git config core.hooksPath ../hooks; ln -s ../work/scripts/two.sh ../hooks/pre-push";
+    refuse(&["scripts/one.sh", "scripts/two.sh"], setup, "", SETTINGS);
+}
+
+#[test]
+fn no_fix_changes_protected_files_behind_a_symlink() {
+    let setup = "mkdir tests; ln -s ../spec tests/spec; ln -s kept/golden golden; ln -s ../../deep kept/golden/more";
+    let protected = "protected = [\"tests/**\", \"golden/*/*.txt\"]\n";
+    refuse(&["spec/a.txt", "kept/golden/x/b.txt", "deep/c.txt"], setup, protected, POLICY);
+}
+
+/// An executor may tick a task, and no verifier may.
+#[test]
+fn no_fix_changes_the_tasks() {
+    let gate = |tail: &str| format!("[plan]\nfile = \"docs/tasks.md\"\n[progress]\nfile = \"STATE.md\"\n{tail}");
+    refuse(&["docs/tasks.md", "STATE.md"], "true", &gate(""), POLICY);
+}
+
+/// Git runs a shell, so a program or its file may be anywhere in a value.
+#[test]
+fn no_fix_changes_what_git_is_told_to_run() {
+    let setup = "git config filter.tidy.clean 'python3 clean.py %f'; git config core.fsmonitor 'sh fsmon.sh'; \
+                 git config alias.zz '!sh alias.sh'; git config credential.helper '!sh cred.sh'; \
+                 git config core.sshCommand 'ssh -F ssh_config'; git config core.editor \"'./sp ace.sh'\"; \
+                 git config filter.y.smudge 'cd t && sh c.sh'; git config filter.q.process '$PWD/d/e.sh'; \
+                 git config init.templateDir tpl; git config diff.x.textconv 'make -C tasks text'; \
+                 git config merge.x.driver 'python3 -m merges.driver'";
+    let paths = ["clean.py", "fsmon.sh", "alias.sh", "cred.sh", "ssh_config", "sp ace.sh", "t/c.sh", "d/e.sh"];
+    let folders = ["tpl/hooks/pre-commit", "tasks/Makefile", "merges/driver.py"];
+    refuse(&[&paths[..], &folders].concat(), setup, "", SETTINGS);
 }
 
 /// A file with a second name outside the work is replaced only inside.

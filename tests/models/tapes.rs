@@ -2,7 +2,9 @@
 
 use super::server::{Act, Server};
 use super::*;
+use crate::ledger::Stage;
 use gatehost::models::BadModelTape;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -103,4 +105,35 @@ fn a_tape_that_was_changed_is_refused() {
         assert!(found.starts_with(expected), "{found}");
     }
     assert!(matches!(ModelTape::replay(Path::new("/nowhere/tape")), Err(BadModelTape::Unusable { .. })));
+}
+
+/// Whoever made the bundle chose the address, and which tapes are in it.
+#[test]
+fn the_replay_of_a_bundle_asks_no_model() {
+    let server = echo_nonce(0);
+    let gate = format!(
+        "[gate.main]\nall = [\"arch\"]\n[check.arch]\nverifier = \"review-verdict\"\ngrants = [\"workspace\", \"model:r\"]\n\
+         settings = {{ verify_evidence = false, criteria = [\"good\"] }}\n[model.r]\napi = \"openai\"\nmodel = \"m\"\nurl = \"{}\"\nkey_env = \"PATH\"\n",
+        server.url
+    );
+    let stage = Stage::new();
+    fs::write(stage.work().join("gate.toml"), gate).expect("written");
+    let run = stage.run(&["run"]);
+    let asked = server.asked().len();
+    assert!(asked > 0, "{run:?}");
+    let made = stage.run(&["bundle"]);
+    let bundle: Value = serde_json::from_slice(&made.stdout).expect("a bundle");
+    let elsewhere = Stage::new();
+    let replay = |bundle: &Value| {
+        fs::write(elsewhere.work().join("bundle"), bundle.to_string()).expect("written");
+        elsewhere.run(&["replay", "bundle"]).status.code()
+    };
+    assert_eq!(replay(&bundle), Some(0));
+    for models in [None, Some(Value::Null), Some(json!(""))] {
+        let mut cut = bundle.clone();
+        cut.as_object_mut().expect("an object").remove("models");
+        cut.as_object_mut().expect("an object").extend(models.map(|models| ("models".to_owned(), models)));
+        assert_eq!(replay(&cut), Some(1), "the record is another");
+    }
+    assert_eq!(server.asked().len(), asked);
 }

@@ -113,21 +113,14 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
         Policy::File(policy.join(crate::session::POLICY_FILE))
     };
     request.gate = Some(recorded.gate.name.clone());
-    let tape = |name: &str, text: &Option<String>| -> Result<Option<std::path::PathBuf>, Error> {
-        let Some(text) = text else { return Ok(None) };
+    // An absent tape is an empty one: no model is asked and no command runs, whatever the bundle leaves out.
+    let tape = |name: &str, text: &Option<String>| {
         let path = root.join(name);
-        fs::write(&path, text).map_err(failed)?;
-        Ok(Some(path))
+        fs::write(&path, text.as_deref().unwrap_or_default()).map(|()| path).map_err(failed)
     };
-    if let Some(path) = tape("models.jsonl", &bundle.models)? {
-        request.models = Recording::Replay(path);
-    }
-    // Without a tape, commands of the policy do not run either.
-    let commands = tape("commands.jsonl", &Some(bundle.commands.clone().unwrap_or_default()))?;
-    if let Some(path) = commands {
-        let tape = CommandTape::replay(&path).map_err(|error| Error::input(&error))?;
-        request.commands = Some(Arc::new(tape));
-    }
+    request.models = Recording::Replay(tape("models.jsonl", &bundle.models)?);
+    let commands = CommandTape::replay(&tape("commands.jsonl", &bundle.commands)?);
+    request.commands = Some(Arc::new(commands.map_err(|error| Error::input(&error))?));
     let given = &bundle.given;
     request.work = match given.work.as_str() {
         "asked" => WorkState::Asked,

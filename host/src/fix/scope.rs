@@ -1,7 +1,8 @@
 //! Which files a fix may change. A fix is the word of a verifier, which may be anybody's: it changes only what the verifier was
 //! asked about, and nothing that decides what runs or what passes.
 
-use crate::changes;
+use super::names::SymlinkNames;
+use crate::changes::{self, NamedByGit};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
@@ -16,93 +17,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-/// Files and folders with which coding agents, editors, version control, runners of hooks and CI are told what to do, in lower
-/// case.
+/// Files without a leading dot with which coding agents, editors, runners of hooks and CI are told what to do, in lower case. A part
+/// between dots does not count, as in `claude.local.md`.
 const SETTINGS: &[&str] = &[
-    ".agent",
-    ".agents",
-    ".aider.conf.yml",
-    ".amazonq",
-    ".amp",
-    ".augment",
-    ".bzr",
-    ".circleci",
-    ".claude",
-    ".clinerules",
-    ".codex",
-    ".continue",
-    ".copilot",
-    ".cursor",
-    ".cursorrules",
-    ".devcontainer",
-    ".envrc",
-    ".factory",
-    ".gemini",
-    ".gitattributes",
-    ".gitconfig",
-    ".githooks",
-    // It decides which files are checked.
-    ".gitignore",
-    ".github/agents",
-    ".github/copilot",
-    ".github/copilot-instructions.md",
-    ".github/hooks",
-    ".github/instructions",
-    ".github/workflows",
-    ".gitlab",
-    ".gitlab-ci.yml",
-    ".gitmodules",
-    ".goosehints",
-    ".hg",
-    ".hgsub",
-    ".husky",
-    ".idea",
-    ".jj",
-    ".junie",
-    ".kiro",
-    ".lefthook",
-    ".lefthook-local.yml",
-    ".lefthook.json",
-    ".lefthook.toml",
-    ".lefthook.yaml",
-    ".lefthook.yml",
-    ".lfsconfig",
-    ".mcp.json",
-    ".opencode",
-    ".overcommit.yml",
-    ".pre-commit-config.yaml",
-    ".pre-commit-config.yml",
-    ".pre-commit-hooks.yaml",
-    ".qwen",
-    ".roo",
-    ".roorules",
-    ".rules",
-    ".simple-git-hooks.cjs",
-    ".simple-git-hooks.js",
-    ".simple-git-hooks.json",
-    ".sl",
-    ".svn",
-    ".trae",
-    ".travis.yml",
-    ".vscode",
-    ".windsurf",
-    ".windsurfrules",
-    ".woodpecker",
-    ".zed",
     "agents.md",
-    "agents.override.md",
+    "appveyor.yml",
+    "azure-pipelines.yaml",
     "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
-    "claude.local.md",
+    "buildspec.yaml",
+    "buildspec.yml",
     "claude.md",
+    "cloudbuild.json",
+    "cloudbuild.yaml",
+    "cloudbuild.yml",
+    "codeowners",
+    "codex.md",
+    "copilot-instructions.md",
+    "crush.json",
+    "crush.md",
     "gemini.md",
     "hk.pkl",
     "jenkinsfile",
+    "lefthook-local.json",
+    "lefthook-local.toml",
+    "lefthook-local.yaml",
     "lefthook-local.yml",
     "lefthook.json",
     "lefthook.toml",
     "lefthook.yaml",
     "lefthook.yml",
+    "mcp.json",
+    "mise.toml",
     "opencode.json",
     "opencode.jsonc",
     "prek.toml",
@@ -110,7 +56,12 @@ const SETTINGS: &[&str] = &[
     "simple-git-hooks.cjs",
     "simple-git-hooks.js",
     "simple-git-hooks.json",
+    "simple-git-hooks.mjs",
+    "skill.md",
+    "warp.md",
 ];
+/// The end of the names of an editor's settings, which are chosen freely.
+const EDITOR: &str = ".code-workspace";
 
 /// Why a fix is not tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,8 +73,10 @@ pub enum OutOfScope {
     NotJudged,
     /// The file is part of the policy, or protected by it.
     Policy,
-    /// The file tells a coding agent, an editor, git, a runner of hooks or CI what to do.
+    /// The file is hidden, or tells a coding agent, an editor, git, a runner of hooks or CI what to do.
     Settings,
+    /// So many symlinks lead to the file that not all of its names can be looked at.
+    Names,
 }
 
 impl fmt::Display for OutOfScope {
@@ -132,7 +85,8 @@ impl fmt::Display for OutOfScope {
             Self::Place => "it is behind a symlink, belongs to the data of a repository, or is no regular file",
             Self::NotJudged => "its check did not judge this file",
             Self::Policy => "it is a file of the policy, or a protected file",
-            Self::Settings => "it is a hook, or settings of an agent, an editor, git or CI",
+            Self::Settings => "it or a symlink to it is hidden, or tells an agent, an editor, git or CI what to do",
+            Self::Names => "too many symlinks lead to it",
         })
     }
 }
@@ -145,8 +99,8 @@ pub(super) struct FixScope<'p> {
     /// The files of the change that the configuration selects.
     selected: BTreeSet<String>,
     policy: PolicyPaths,
-    /// The files and folders that the configuration of git names, relative to the root of the work.
-    named_by_git: Vec<String>,
+    named_by_git: NamedByGit,
+    names: SymlinkNames,
 }
 
 impl<'p> FixScope<'p> {
@@ -163,7 +117,8 @@ impl<'p> FixScope<'p> {
         let checks = checks(plan);
         let named_by_git = changes::named_by_git(root, environment)?;
         let work = Beneath::open(root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
-        Ok(Self { work, checks, selected, policy: pinned.policy_paths(root)?, named_by_git })
+        let names = SymlinkNames::find(root, &named_by_git.folders);
+        Ok(Self { work, checks, selected, policy: pinned.policy_paths(root)?, named_by_git, names })
     }
 
     /// Returns why a fix by this check may not change a file with this content, if it may not.
@@ -174,11 +129,11 @@ impl<'p> FixScope<'p> {
         if !self.was_judged(check, path, content) {
             return Some(OutOfScope::NotJudged);
         }
-        if self.policy.contain(path) {
+        let Some(names) = self.names.of(path) else { return Some(OutOfScope::Names) };
+        if names.iter().any(|name| self.policy.contain(name)) {
             return Some(OutOfScope::Policy);
         }
-        let is_named = |entry: &String| is_at_or_below(path, entry);
-        (is_settings(path) || self.named_by_git.iter().any(is_named)).then_some(OutOfScope::Settings)
+        names.iter().any(|name| is_settings(name) || self.named_by_git.has(name)).then_some(OutOfScope::Settings)
     }
 
     /// Returns whether a file of the workspace has this content.
@@ -211,19 +166,15 @@ fn matching(files: &[String], exclude: &[String]) -> Result<FileSet, Error> {
     FileSet::new(files, exclude).map_err(|error| Error::new(ErrorCategory::Configuration, &error))
 }
 
-/// Returns whether a file tells a program what to do, at the root or in a folder that somebody may open.
+/// Returns whether a file tells a program what to do: if it or a folder above it is hidden, or has a known name.
 fn is_settings(path: &str) -> bool {
-    let path = path.split('/').map(writer::plain_name).collect::<Vec<_>>().join("/");
-    let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
-    starts.into_iter().any(|start| SETTINGS.iter().any(|entry| is_at_or_below(&path[start..], entry)))
-}
-
-/// Returns whether a path is an entry or is below it, without regard to case.
-fn is_at_or_below(path: &str, entry: &str) -> bool {
-    let (path, entry) = (path.as_bytes(), entry.as_bytes());
-    path.len() >= entry.len()
-        && path[..entry.len()].eq_ignore_ascii_case(entry)
-        && path.get(entry.len()).is_none_or(|next| *next == b'/')
+    path.split('/').map(writer::plain_name).any(|name| {
+        let known = match (name.split_once('.'), name.rsplit_once('.')) {
+            (Some((stem, _)), Some((_, end))) => format!("{stem}.{end}"),
+            _ => name.clone(),
+        };
+        name.starts_with('.') || name.ends_with(EDITOR) || SETTINGS.contains(&known.as_str())
+    })
 }
 
 #[cfg(test)]
@@ -231,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_known_at_any_depth_and_in_any_case() {
+    fn hidden_files_and_known_settings_are_settings_at_any_depth_and_in_any_case() {
         for path in [
             ".claude/settings.json",
             ".Claude/settings.local.json",
@@ -239,26 +190,38 @@ mod tests {
             ".githooks/pre-commit",
             ".husky/_/husky.sh",
             "LEFTHOOK.yml",
-            ".github/hooks/gate.json",
+            "lefthook-local.toml",
+            ".github/actions/build/action.yml",
+            ".github/ISSUE_TEMPLATE.md",
             "sub/.vscode/tasks.json",
             ".gitattributes",
             ".cl\u{200c}aude/settings.json",
+            "\u{200c}.claude/settings.json",
             ".husky./pre-commit",
-            ".github/workflows/ci.yml",
+            ".woodpecker.yml",
+            ".aider.model.settings.yml",
             "sub/AGENTS.md",
+            "agents.override.md",
+            "CLAUDE.local.md",
             "src/.gitignore",
             ".hg/hgrc",
+            "mise.local.toml",
+            "project.code-workspace",
+            "docs/CODEOWNERS",
+            "Jenkinsfile",
         ] {
             assert!(is_settings(path), "{path}");
         }
         for path in [
             "claude/settings.json",
-            ".github/ISSUE_TEMPLATE.md",
             "docs/agents.md.txt",
             "docs/lefthook.yml.md",
             "src/gitignore",
             "a.mcp.json",
+            "src/agents.py",
+            "src/warp.rs",
             "README.md",
+            "package.json",
         ] {
             assert!(!is_settings(path), "{path}");
         }

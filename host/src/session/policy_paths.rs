@@ -4,13 +4,14 @@ use super::policy::{FILE, FoundPolicy};
 use super::{Pinned, trusted};
 use crate::config::FileSet;
 use crate::error::{Error, ErrorCategory};
+use crate::workspace::real_inside;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The lock of verifiers, which is policy too.
 const LOCK: &str = "gate.lock";
 
-/// The files of a policy and the patterns of its protected files.
+/// The files of a policy, with its list of tasks and its log of reviews, and the patterns of its protected files.
 pub(crate) struct PolicyPaths {
     files: BTreeSet<String>,
     /// `None` if nothing is protected: an empty set of patterns matches all files.
@@ -31,19 +32,18 @@ impl PolicyPaths {
         let protected = &found.config.protected;
         let protected = (!protected.is_empty()).then(|| FileSet::new(protected, &[])).transpose();
         let protected = protected.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
-        let real = found.path.as_deref().and_then(|path| path.canonicalize().ok());
-        let inside = |path: &Path| path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned);
         // A configuration outside the work has patterns relative to the root of the work.
-        let near = found.path.as_deref().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
-        let near = near.as_deref().and_then(inside).unwrap_or_default();
+        let near = found.path.as_deref().and_then(Path::parent).and_then(|folder| real_inside(root, folder));
         let (folder, mut files) = match &found.trusted {
             Some(trusted) => (trusted.folder.clone(), trusted.paths.clone()),
-            None => (near, BTreeSet::new()),
+            None => (near.unwrap_or_default(), BTreeSet::new()),
         };
-        files.extend(trusted::names(&found.config).iter().filter_map(|name| trusted::normal(&folder, name)));
+        let FoundPolicy { config, path, .. } = found;
+        let names = trusted::names(config).into_iter().chain(config.plan_file.clone()).chain(config.progress.clone());
+        files.extend(names.filter_map(|name| trusted::normal(&folder, &name)));
         // What is behind a symlink decides as well.
-        let behind = files.iter().filter_map(|file| root.join(file).canonicalize().ok());
-        let behind: Vec<String> = behind.chain(real).filter_map(|path| inside(&path)).collect();
+        let behind = files.iter().filter_map(|file| real_inside(root, &root.join(file)));
+        let behind: Vec<String> = behind.chain(path.as_deref().and_then(|path| real_inside(root, path))).collect();
         files.extend(behind);
         Ok(Self { files, protected, folder })
     }

@@ -268,8 +268,9 @@ impl Session {
                 notify(&resolved.found.config, &environment, root, &*ledger, &asked).await?;
             }
         }
-        // A loop logs its reviews itself, together with its decisions.
-        if let Some(file) = found.progress_file().filter(|_| self.request.pinned.is_none())
+        // A loop logs its reviews itself, together with its decisions. A repeated run writes nothing.
+        let logs_reviews = self.request.pinned.is_none() && self.request.repeat.is_none();
+        if let Some(file) = found.progress_file().filter(|_| logs_reviews)
             && let Err(error) = progress::append(&file, plan, &record, reviews)
         {
             let message = format!("cannot append to the progress file `{}`: {error}", file.path().display());

@@ -6,6 +6,7 @@ use rustix::fs::readlinkat;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// The most symlinks in a row, as in the kernel.
 const MAX_LINKS: usize = 40;
@@ -29,6 +30,12 @@ impl fmt::Display for BadLink {
             Self::Circle => "leads in a circle",
         })
     }
+}
+
+/// Returns where a path leads once every symlink is followed, relative to `root`, a real path. `None` if nothing is there or it is
+/// outside.
+pub(crate) fn real_inside(root: &Path, path: &Path) -> Option<String> {
+    path.canonicalize().ok()?.strip_prefix(root).ok()?.to_str().map(str::to_owned)
 }
 
 impl Workspace {
