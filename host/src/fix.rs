@@ -11,6 +11,7 @@ mod scope;
 pub use scope::OutOfScope;
 
 use crate::changes::{self, Selection};
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The most rounds.
 const MAX_ROUNDS: usize = 10;
@@ -59,6 +61,8 @@ pub struct Proposal {
     pub offered: usize,
     /// The files for which a fix was offered that it may not change.
     pub refused: BTreeMap<String, OutOfScope>,
+    /// Why not every fix was tried, if the deadline of the gate passed first.
+    pub late: Option<String>,
 }
 
 impl Proposal {
@@ -112,8 +116,8 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
     let root = work.workspace.root().to_owned();
     let offered_fixes = offered(&before.gate).count();
-    let mut proposal =
-        Proposal { root, files: Vec::new(), offered: offered_fixes, before, after: None, refused: BTreeMap::new() };
+    let (files, refused) = (Vec::new(), BTreeMap::new());
+    let mut proposal = Proposal { root, files, offered: offered_fixes, before, after: None, refused, late: None };
     if proposal.offered == 0 {
         return Ok(proposal);
     }
@@ -126,7 +130,9 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     let base = base.ok_or_else(|| {
         Error::input("`gate fix` tries fixes in a copy of the workspace, which needs a git repository with a commit")
     })?;
-    let copy = changes::copy(&request.folder, &base, &request.environment)?;
+    let (deadline, plan) = (Deadline::from_now(), pinned.plan());
+    deadline.set(&plan.root.name, plan.deadline, Duration::ZERO);
+    let copy = changes::copy(&request.folder, &base, &request.environment, &deadline)?;
     let folder = request.folder.canonicalize().ok();
     let inside = folder.as_deref().and_then(|folder| folder.strip_prefix(&proposal.root).ok()).unwrap_or(Path::new(""));
     let mut trial = request.clone();
@@ -148,7 +154,7 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     let files = Beneath::open(copy.root()).map_err(cannot)?;
     let work = Workspace::open(copy.root()).map_err(cannot)?;
     let (refused, written) = (RefCell::default(), RefCell::default());
-    let trial = FixTrial { host, request: trial, work, files, scope, refused, written };
+    let trial = FixTrial { host, request: trial, work, files, scope, deadline, refused, written };
     let start = trial.judge()?;
     let paths: BTreeSet<String> = offered(&start.gate).map(|offer| offer.path.to_owned()).collect();
     let kept = match trial.repair(&start, &paths)? {
@@ -162,6 +168,7 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
         }
         proposal.after = Some(after);
     }
+    proposal.late = trial.deadline.check().err().map(|late| late.to_string());
     proposal.refused = trial.refused.into_inner();
     Ok(proposal)
 }
@@ -178,6 +185,8 @@ struct FixTrial<'t> {
     /// Writes into the copy.
     files: Beneath,
     scope: FixScope<'t>,
+    /// The deadline of the gate, for all trials together.
+    deadline: Deadline,
     refused: RefCell<BTreeMap<String, OutOfScope>>,
     /// What was written into the copy last. All other files have the content that they have in the workspace.
     written: RefCell<BTreeMap<String, String>>,
@@ -188,7 +197,7 @@ impl FixTrial<'_> {
         let tokio = tokio::runtime::Builder::new_current_thread().build();
         tokio
             .map_err(|error| Error::host("cannot wait").because(error))?
-            .block_on(self.host.run(self.request.clone(), ()))
+            .block_on(self.host.run_until(self.request.clone(), &self.deadline))
     }
 
     /// Fixes these files until no fix is left. If that does not help, they are restored.
@@ -196,6 +205,9 @@ impl FixTrial<'_> {
         let mut originals = Originals::new();
         let mut now = start.clone();
         for _ in 0..MAX_ROUNDS {
+            if self.deadline.is_over() {
+                break;
+            }
             let mut edits: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
             let mut texts: BTreeMap<&str, String> = BTreeMap::new();
             for offer in offered(&now.gate).filter(|offer| paths.contains(offer.path)) {
@@ -257,7 +269,7 @@ impl FixTrial<'_> {
     /// Fixes one file after the other, and keeps the fixes that help.
     fn one_by_one(&self, start: &Record, paths: &BTreeSet<String>) -> Result<Option<(Record, Originals)>, Error> {
         let mut kept: Option<(Record, Originals)> = None;
-        for path in paths.iter().take(MAX_ALONE).filter(|_| paths.len() > 1) {
+        for path in paths.iter().take(MAX_ALONE).filter(|_| paths.len() > 1 && !self.deadline.is_over()) {
             let now = kept.as_ref().map_or(start, |(now, _)| now).clone();
             if let Some((now, more)) = self.repair(&now, &BTreeSet::from([path.clone()]))? {
                 let mut originals = kept.map(|(_, originals)| originals).unwrap_or_default();

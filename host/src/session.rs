@@ -66,6 +66,7 @@ pub(crate) use touched::TouchedPath;
 use crate::cache_store::CacheStore;
 use crate::config::Config;
 use crate::cores;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Observer;
@@ -134,6 +135,13 @@ impl Host {
     pub async fn run(&self, request: Request, observer: impl Observer + 'static) -> Result<Record, Error> {
         let session =
             Session { runtime: Arc::clone(&self.runtime), request: request.fresh(), observer: Arc::new(observer) };
+        self.on_workers(session.run()).await
+    }
+
+    /// Runs a gate as a part of something that has this deadline.
+    pub(crate) async fn run_until(&self, request: Request, deadline: &Deadline) -> Result<Record, Error> {
+        let request = Request { deadline: deadline.clone(), ..request.fresh() };
+        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(()) };
         self.on_workers(session.run()).await
     }
 

@@ -196,6 +196,20 @@ fn a_fix_of_a_judged_file_is_written_and_the_others_are_named() {
     }
 }
 
+/// Each fix gives the verifier another file to fix, so without a limit ten rounds would be tried.
+#[test]
+fn all_trials_together_have_the_deadline_of_the_gate() {
+    let home = home(&["plain.txt"], "x");
+    let slow = "[check.slow]\nverifier = \"command\"\ngrants = [\"command:slow\"]\n[command.slow]\nrun = [\"sleep\", \"0.6\"]\n";
+    let gate = home.read("gate.toml").replace("all = [\"fixer\"]", "tiers = [\"slow\", \"fixer\"]");
+    home.write("gate.toml", &format!("deadline = \"3s\"\n{gate}{slow}"));
+    home.sh("git commit -qm gate gate.toml");
+    let ran = home.gate(&["fix", "--yes"]);
+    let note = "note: not every fix was tried: the gate `main` took more than 3s\n";
+    assert!(ran.stderr.contains(note), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(home.read("plain.txt"), "change\n");
+}
+
 /// What `gate install` writes tells agents and CI what to run.
 #[test]
 fn no_fix_changes_what_installs_a_gate() {

@@ -84,10 +84,15 @@ pub fn same_files(
 }
 
 /// Returns a copy of the working tree of `folder` at this commit, which can be changed without changing the original.
-pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Result<git::Copy, ChangesError> {
+pub(crate) fn copy(
+    folder: &Path,
+    base: &str,
+    environment: &Environment,
+    deadline: &Deadline,
+) -> Result<git::Copy, ChangesError> {
     let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
     let missing = || ChangesError::NoRepository { path: folder.clone(), asked: "a copy of the work" };
-    let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?;
+    let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?.until(deadline);
     let work = open(&repository.root)?;
     repository.copy(base, &work)
 }

@@ -3,6 +3,7 @@
 use super::record::{IndependentRun, LoopEnd, LoopRecord, State};
 use super::{Driver, LoopRequest, repeated};
 use crate::changes::{self, Needs, Selection};
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Observer;
@@ -45,7 +46,7 @@ impl Driver<'_> {
         let inside = real.strip_prefix(&root).unwrap_or(Path::new("")).to_owned();
         let mut copies = Vec::new();
         for _ in 0..runs {
-            let copy = changes::copy(folder, self.base(), environment)?;
+            let copy = changes::copy(folder, self.base(), environment, &Deadline::default())?;
             // It would be deleted with the result, because no copy has it.
             if let Some(link) = copy.left_out().first() {
                 let link = text::clean_line(link, 200);

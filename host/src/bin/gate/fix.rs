@@ -64,6 +64,9 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     for (path, why) in &proposal.refused {
         say(format!("note: a fix for `{}` was not tried: {why}", clean_line(path, 200)));
     }
+    if let Some(late) = &proposal.late {
+        say(format_args!("note: not every fix was tried: {late}"));
+    }
     let mut out = terminal::stdout();
     if proposal.files.is_empty() {
         let why = match proposal.offered {

@@ -71,6 +71,7 @@ impl Repository {
         let into = Beneath::open(&copy.root).map_err(failed)?;
         let mut links = Vec::new();
         for file in self.files("", work, None)?.changes {
+            self.deadline.check()?;
             let file = path(file.path.as_bytes())?;
             let target = into.copy(work, &file).map_err(|error| unusable(&file, &error))?;
             links.extend(target.map(|target| (file, target)));
