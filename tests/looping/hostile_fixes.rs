@@ -281,8 +281,14 @@ fn no_fix_changes_protected_files_behind_a_symlink() {
 /// An executor may tick a task, and no verifier may.
 #[test]
 fn no_fix_changes_the_tasks() {
-    let gate = |tail: &str| format!("[plan]\nfile = \"docs/tasks.md\"\n[progress]\nfile = \"STATE.md\"\n{tail}");
-    refuse(&["docs/tasks.md", "STATE.md"], "true", &gate(""), POLICY);
+    let gate = "[plan]\nfile = \"docs/tasks.md\"\n[progress]\nfile = \"STATE.md\"\n";
+    refuse(&["docs/tasks.md", "STATE.md"], "true", gate, POLICY);
+    let home = home(&["tasks.md", "plain.txt"], "FIXED ");
+    home.sh("printf '%s\\n' '- [ ] 1.1 Go on' > tasks.md; git add tasks.md; git commit -qm tasks");
+    let flags = ["--plan", "tasks.md", "--task", "1.1", "--fix", "--max-bounces", "0"];
+    let looped = home.script(&flags, "sed -i 's/ ]/x]/' tasks.md");
+    assert_eq!(home.read("tasks.md"), "- [x] 1.1 Go on\n", "{}", looped.stderr);
+    assert_eq!(home.read("plain.txt"), "FIXED change\n", "{}", looped.stderr);
 }
 
 /// Git runs a shell, so a program or its file may be anywhere in a value.
