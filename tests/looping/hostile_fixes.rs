@@ -269,6 +269,9 @@ fn no_fix_changes_hooks_behind_a_symlink() {
     let setup = "git init -q --separate-git-dir ../data; ln -s \"$PWD/scripts/one.sh\" ../data/hooks/pre-commit; \
                  mkdir ../hooks; git config core.hooksPath ../hooks; ln -s ../work/scripts/two.sh ../hooks/pre-push";
     refuse(&["scripts/one.sh", "scripts/two.sh"], setup, "", SETTINGS);
+    let setup = "git init -q ..; git -C .. config core.hooksPath work/tools/git-hooks; \
+                 ln -s ../../work/scripts/one.sh ../.git/hooks/pre-commit; git -C .. config alias.x '!sh work/two.sh'";
+    refuse(&["scripts/one.sh", "two.sh", "tools/git-hooks/pre-commit"], setup, "", SETTINGS);
 }
 
 #[test]
