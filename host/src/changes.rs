@@ -166,12 +166,18 @@ pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>,
     repository(&real, environment)
 }
 
-/// Returns what the configuration of git names in the repository at `root`, such as hooks and filters.
+/// Returns what the configuration of git names in the repository at `root`, such as hooks and filters: its own configuration, and
+/// that of the repositories around it.
 pub(crate) fn named_by_git(root: &Path, environment: &Environment) -> Result<NamedByGit, ChangesError> {
-    match git::Repository::find(root, environment)? {
-        Some(repository) => repository.named_by_configuration(),
-        None => Ok(NamedByGit::default()),
+    let mut named = NamedByGit::default();
+    if let Some(repository) = git::Repository::find(root, environment)? {
+        repository.add_named(root, &mut named)?;
     }
+    for outer in around(root) {
+        // Where git refuses to read its configuration, git does not follow it either.
+        let _ = git::Repository::at(&outer, environment).add_named(root, &mut named);
+    }
+    Ok(named)
 }
 
 /// Returns the base commit of a selection, if `folder` is in a repository that has one. If the selection compares nothing,

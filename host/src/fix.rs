@@ -102,7 +102,7 @@ pub fn permitted<'r>(
         return Ok(Vec::new());
     }
     let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
-    let scope = FixScope::new(pinned, work.workspace.root(), &work.changes, &request.environment)?;
+    let scope = FixScope::new(request, pinned, work.workspace.root(), &work.changes)?;
     let is_permitted = |offer: &Offer<'_>| {
         let text = text(&work.workspace, offer.path);
         text.is_some_and(|text| scope.refuses(offer.check, offer.path, &text).is_none())
@@ -121,7 +121,7 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     if proposal.offered == 0 {
         return Ok(proposal);
     }
-    let scope = FixScope::new(pinned, &proposal.root, &work.changes, &request.environment)?;
+    let scope = FixScope::new(request, pinned, &proposal.root, &work.changes)?;
     if !request.selection.is_live() {
         return Err(Error::usage("only files of the working tree can be fixed"));
     }

@@ -283,6 +283,9 @@ fn no_fix_changes_hooks_behind_a_symlink() {
     let setup = "git init -q --separate-git-dir ../data; ln -s \"$PWD/scripts/one.sh\" ../data/hooks/pre-commit; \
                  mkdir ../hooks; git config core.hooksPath ../hooks; ln -s ../work/scripts/two.sh ../hooks/pre-push";
     refuse(&["scripts/one.sh", "scripts/two.sh"], setup, "", SETTINGS);
+    let setup = "git init -q ..; git -C .. config core.hooksPath work/tools/git-hooks; \
+                 ln -s ../../work/scripts/one.sh ../.git/hooks/pre-commit; git -C .. config alias.x '!sh work/two.sh'";
+    refuse(&["scripts/one.sh", "two.sh", "tools/git-hooks/pre-commit"], setup, "", SETTINGS);
 }
 
 #[test]
@@ -295,8 +298,14 @@ fn no_fix_changes_protected_files_behind_a_symlink() {
 /// An executor may tick a task, and no verifier may.
 #[test]
 fn no_fix_changes_the_tasks() {
-    let gate = |tail: &str| format!("[plan]\nfile = \"docs/tasks.md\"\n[progress]\nfile = \"STATE.md\"\n{tail}");
-    refuse(&["docs/tasks.md", "STATE.md"], "true", &gate(""), POLICY);
+    let gate = "[plan]\nfile = \"docs/tasks.md\"\n[progress]\nfile = \"STATE.md\"\n";
+    refuse(&["docs/tasks.md", "STATE.md"], "true", gate, POLICY);
+    let home = home(&["tasks.md", "plain.txt"], "FIXED ");
+    home.sh("printf '%s\\n' '- [ ] 1.1 Go on' > tasks.md; git add tasks.md; git commit -qm tasks");
+    let flags = ["--plan", "tasks.md", "--task", "1.1", "--fix", "--max-bounces", "0"];
+    let looped = home.script(&flags, "sed -i 's/ ]/x]/' tasks.md");
+    assert_eq!(home.read("tasks.md"), "- [x] 1.1 Go on\n", "{}", looped.stderr);
+    assert_eq!(home.read("plain.txt"), "FIXED change\n", "{}", looped.stderr);
 }
 
 /// Git runs a shell, so a program or its file may be anywhere in a value.

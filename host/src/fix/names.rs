@@ -25,7 +25,9 @@ impl SymlinkNames {
         let elsewhere = repository.iter().filter(|folder| !folder.starts_with(root));
         let folders = elsewhere.map(|folder| (folder.as_path(), Path::new(".git"))).chain([(root, Path::new(""))]);
         for (folder, name) in folders {
-            for link in symlinks(folder) {
+            // Hooks may be in a folder above the workspace, which is not searched as a whole.
+            let depth = (folder != root && root.starts_with(folder)).then_some(1);
+            for link in symlinks(folder, depth) {
                 let Some(target) = real_inside(root, &link) else { continue };
                 let name = name.join(link.strip_prefix(folder).unwrap_or(&link));
                 links.entry(target.to_ascii_lowercase()).or_default().push(name.to_string_lossy().into_owned());
@@ -63,11 +65,12 @@ fn places(path: &str) -> Vec<(&str, String)> {
     [("", format!("/{path}")), (path, String::new())].into_iter().chain(above).collect()
 }
 
-/// Returns the symlinks below a folder. What cannot be read is left out.
-fn symlinks(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+/// Returns the symlinks below a folder, at most so deep. What cannot be read is left out.
+fn symlinks(folder: &Path, depth: Option<usize>) -> impl Iterator<Item = PathBuf> + use<> {
     let is_installed = |name: &std::ffi::OsStr| INSTALLED.iter().any(|installed| name == *installed);
     let walk = ignore::WalkBuilder::new(folder)
         .standard_filters(false)
+        .max_depth(depth)
         .filter_entry(move |entry| !is_installed(entry.file_name()))
         .build();
     walk.flatten().filter(ignore::DirEntry::path_is_symlink).map(ignore::DirEntry::into_path)

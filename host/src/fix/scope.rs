@@ -4,11 +4,10 @@
 use super::names::SymlinkNames;
 use crate::changes::{self, NamedByGit};
 use crate::config::FileSet;
-use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
 use crate::outcome::Node;
 use crate::plan::{Check, Plan, Shape};
-use crate::session::{Pinned, PolicyPaths};
+use crate::session::{Pinned, PolicyPaths, Request};
 use crate::submission::Change;
 use crate::text;
 use crate::writer::{self, Beneath};
@@ -105,20 +104,15 @@ pub(super) struct FixScope<'p> {
 
 impl<'p> FixScope<'p> {
     /// `changed` are the existing files of the change.
-    pub(super) fn new(
-        pinned: &'p Pinned,
-        root: &Path,
-        changed: &[Change],
-        environment: &Environment,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(request: &Request, pinned: &'p Pinned, root: &Path, changed: &[Change]) -> Result<Self, Error> {
         let plan = pinned.plan();
         let kept = matching(&plan.files, &plan.exclude)?;
         let selected = changes::present(changed).filter(|path| kept.contains(path)).map(str::to_owned).collect();
         let checks = checks(plan);
-        let named_by_git = changes::named_by_git(root, environment)?;
+        let named_by_git = changes::named_by_git(root, &request.environment)?;
         let work = Beneath::open(root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
         let names = SymlinkNames::find(root, &named_by_git.folders);
-        Ok(Self { work, checks, selected, policy: pinned.policy_paths(root)?, named_by_git, names })
+        Ok(Self { work, checks, selected, policy: pinned.policy_paths(request, root)?, named_by_git, names })
     }
 
     /// Returns why a fix by this check may not change a file with this content, if it may not.

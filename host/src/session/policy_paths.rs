@@ -1,12 +1,12 @@
 //! Which paths of the work belong to the policy: nothing that a verifier says may change them.
 
 use super::policy::{FILE, FoundPolicy};
-use super::{Pinned, trusted};
+use super::{Pinned, Request, trusted};
 use crate::config::FileSet;
 use crate::error::{Error, ErrorCategory};
 use crate::workspace::real_inside;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The lock of verifiers, which is policy too.
 const LOCK: &str = "gate.lock";
@@ -21,30 +21,34 @@ pub(crate) struct PolicyPaths {
 }
 
 impl Pinned {
-    /// Returns the paths of the policy in the work with this root.
-    pub(crate) fn policy_paths(&self, root: &Path) -> Result<PolicyPaths, Error> {
-        PolicyPaths::of(&self.0.found, root)
+    /// Returns the paths of the policy in the work of a request with this root.
+    pub(crate) fn policy_paths(&self, request: &Request, root: &Path) -> Result<PolicyPaths, Error> {
+        PolicyPaths::of(&self.0.found, request, root)
     }
 }
 
 impl PolicyPaths {
-    fn of(found: &FoundPolicy, root: &Path) -> Result<Self, Error> {
+    fn of(found: &FoundPolicy, request: &Request, root: &Path) -> Result<Self, Error> {
         let protected = &found.config.protected;
         let protected = (!protected.is_empty()).then(|| FileSet::new(protected, &[])).transpose();
         let protected = protected.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
+        let FoundPolicy { config, path, trusted, .. } = found;
+        let near = path.as_deref().and_then(Path::parent);
         // A configuration outside the work has patterns relative to the root of the work.
-        let near = found.path.as_deref().and_then(Path::parent).and_then(|folder| real_inside(root, folder));
-        let (folder, mut files) = match &found.trusted {
+        let inside = || near.and_then(|folder| real_inside(root, folder)).unwrap_or_default();
+        let (folder, mut files) = match trusted {
             Some(trusted) => (trusted.folder.clone(), trusted.paths.clone()),
-            None => (near.unwrap_or_default(), BTreeSet::new()),
+            None => (inside(), BTreeSet::new()),
         };
-        let FoundPolicy { config, path, .. } = found;
-        let names = trusted::names(config).into_iter().chain(config.plan_file.clone()).chain(config.progress.clone());
-        files.extend(names.filter_map(|name| trusted::normal(&folder, &name)));
+        let mut names = trusted::names(config);
+        names.extend(config.plan_file.iter().chain(&config.progress).cloned());
+        files.extend(names.iter().filter_map(|name| trusted::normal(&folder, name)));
         // What is behind a symlink decides as well.
-        let behind = files.iter().filter_map(|file| real_inside(root, &root.join(file)));
-        let behind: Vec<String> = behind.chain(path.as_deref().and_then(|path| real_inside(root, path))).collect();
-        files.extend(behind);
+        let mut real: Vec<PathBuf> = files.iter().map(|file| root.join(file)).collect();
+        real.extend(path.iter().cloned());
+        real.extend(request.tasks.iter().map(|plan| request.folder.join(plan)));
+        real.extend(near.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))));
+        files.extend(real.iter().filter_map(|path| real_inside(root, path)));
         Ok(Self { files, protected, folder })
     }
 

@@ -31,6 +31,8 @@ pub struct Request {
     pub gate: Option<String>,
     /// The task, the claim and the tool calls.
     pub submission: Submission,
+    /// The plan that the task is from, if the caller named one. No fix changes it.
+    pub tasks: Option<PathBuf>,
     /// Whether model answers are recorded, or replayed from an earlier recording.
     pub models: Recording,
     /// Where the results of commands are recorded to, or replayed from.
@@ -74,6 +76,7 @@ impl Request {
             policy: Policy::default(),
             gate: None,
             submission: Submission::default(),
+            tasks: None,
             models: Recording::default(),
             commands: None,
             use_cache: true,

@@ -188,6 +188,7 @@ fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     };
     request.commands = command.recording.commands(global)?;
     request.gate.clone_from(&command.gate);
+    request.tasks = command.plan.clone().flatten();
     request.models = command.recording.models();
     request.use_cache = !command.no_cache;
     request.ledger = if command.no_ledger { LedgerUse::Unrecorded } else { LedgerUse::StateFolder };

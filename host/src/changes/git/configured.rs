@@ -68,7 +68,7 @@ const HOOKS: &[&str] = &[
 pub(crate) struct NamedByGit {
     /// The folders of the repository and of its hooks, without symlinks.
     pub(crate) folders: Vec<PathBuf>,
-    /// Files and folders, relative to the root of the working tree.
+    /// Files and folders, relative to the root of the work, in lower case.
     paths: Vec<String>,
     /// The values of settings, without quotes, in lower case.
     values: Vec<String>,
@@ -86,16 +86,15 @@ impl NamedByGit {
 }
 
 impl Repository {
-    /// Returns what the configuration names.
-    pub(in crate::changes) fn named_by_configuration(&self) -> Result<NamedByGit, ChangesError> {
-        let mut named = NamedByGit::default();
+    /// Adds what the configuration names below `work`, which is the root of the working tree or a folder in it.
+    pub(in crate::changes) fn add_named(&self, work: &Path, named: &mut NamedByGit) -> Result<(), ChangesError> {
         let said = self.git()?.run(&["config", "--type=path", "--null", "--get-all", "core.hooksPath"])?;
         let hooks = said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(OsStr::from_bytes);
         let layout = Layout::of(&self.root, &self.environment);
         for folder in hooks.map(Path::new).chain([layout.folder(), layout.common()]) {
             // Our own setting leads nowhere.
             named.folders.extend(self.root.join(folder).canonicalize());
-            named.paths.extend(self.hooks(folder));
+            named.paths.extend(self.hooks(work, folder));
         }
         let said = self.git()?.run(&["config", "--list", "--show-origin", "--null"])?;
         let said = String::from_utf8_lossy(&said);
@@ -106,21 +105,21 @@ impl Repository {
             let (key, value) = setting.split_once('\n').unwrap_or((setting, ""));
             let is_text = TEXTS.contains(&key) || (key.starts_with("branch.") && key.ends_with(".description"));
             if !is_text {
-                self.read_value(&mut named, key, value, origin.as_deref().and_then(Path::parent));
+                self.read_value(work, named, key, value, origin.as_deref().and_then(Path::parent));
             }
-            named.paths.extend(origin.and_then(|file| real_inside(&self.root, &file)));
+            named.paths.extend(origin.and_then(|file| real_inside(work, &file)));
         }
         for key in VARIABLES {
             let value = self.environment.get(key).map(OsStr::to_string_lossy);
-            self.read_value(&mut named, &key.to_ascii_lowercase(), &value.unwrap_or_default(), None);
+            self.read_value(work, named, &key.to_ascii_lowercase(), &value.unwrap_or_default(), None);
         }
         named.paths.retain(|path| !path.is_empty());
         named.paths.iter_mut().for_each(|path| path.make_ascii_lowercase());
-        Ok(named)
+        Ok(())
     }
 
     /// Adds what a value names. Git names a file from the root, and a part of the configuration from the file that includes it.
-    fn read_value(&self, named: &mut NamedByGit, key: &str, value: &str, near: Option<&Path>) {
+    fn read_value(&self, work: &Path, named: &mut NamedByGit, key: &str, value: &str, near: Option<&Path>) {
         // A single word without a folder is more often a name than one of a folder.
         let is_path =
             ["dir", "file", "path"].iter().any(|end| key.ends_with(end)) || value.contains(char::is_whitespace);
@@ -129,20 +128,20 @@ impl Repository {
             let home = || Some(self.environment.home()?.join(word.strip_prefix("~/")?));
             let path = home().unwrap_or_else(|| self.root.join(word));
             let paths = near.map(|folder| folder.join(word)).into_iter().chain([path]);
-            named.paths.extend(paths.filter_map(|path| real_inside(&self.root, &path)));
+            named.paths.extend(paths.filter_map(|path| real_inside(work, &path)));
         }
         named.values.push(value.replace(['\'', '"', '\\'], "").to_ascii_lowercase());
     }
 
     /// Returns a folder of hooks or of the repository, named through a symlink or not. Of the root, only the hooks are returned.
-    fn hooks(&self, folder: &Path) -> Vec<String> {
+    fn hooks(&self, work: &Path, folder: &Path) -> Vec<String> {
         let folder = self.root.join(folder);
-        let written = folder.strip_prefix(&self.root).ok().and_then(Path::to_str).map(str::to_owned);
+        let written = folder.strip_prefix(work).ok().and_then(Path::to_str).map(str::to_owned);
         let all = |folder: String| match folder.as_str() {
             "" => HOOKS.iter().map(|hook| (*hook).to_owned()).collect(),
             _ => vec![folder],
         };
-        [real_inside(&self.root, &folder), written].into_iter().flatten().flat_map(all).collect()
+        [real_inside(work, &folder), written].into_iter().flatten().flat_map(all).collect()
     }
 }
 
