@@ -90,7 +90,7 @@ impl From<WorkspaceError> for WriteError {
 /// Writes a file that a person named, behind symlinks, which stay. `mode` is the mode of a new file before the umask.
 pub fn replace(path: &Path, expected: Expected<'_>, bytes: &[u8], mode: u32) -> Result<(), WriteError> {
     let (folder, name) = behind_links(path)?;
-    commit(vec![Staged::new(Arc::new(folder), name, expected, bytes, mode)?])
+    commit(vec![Staged::new(Arc::new(folder), name, expected, bytes, mode)?]).map_err(|(_, error)| error)
 }
 
 /// Puts a new program in the place of an entry, which gets the name `kept` and may be a symlink. At any moment, there is one of
