@@ -1,27 +1,20 @@
 //! One file that is about to take the place of another: prepared beside it, exchanged with it, and taken back if another file
 //! of the same set cannot be written.
 
+use super::attributes::keep_attributes;
+use super::entries::{BEFORE, Identity, READ, exchange, fault, is_unsupported, name_beside, rename_new, sync};
 use super::{Expected, WriteError};
-use crate::random::random;
-use crate::text;
 use parking_lot::Mutex;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, XattrFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How a file beside the written one begins.
-const PREFIX: &str = ".gate-write-";
-
-/// How a file of others is opened.
-const READ: OFlags =
-    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 /// How a file beside another is created.
 const CREATE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -76,27 +69,6 @@ pub(crate) struct Staged {
     new: Option<Identity>,
     stage: Stage,
     number: u64,
-}
-
-/// What distinguishes a file from every other, and from itself after a later write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    device: u64,
-    inode: u64,
-    size: i64,
-    written: (i64, u64),
-}
-
-impl Identity {
-    pub(super) fn of(stat: &Stat) -> Self {
-        let written = (stat.st_mtime, stat.st_mtime_nsec);
-        Self { device: stat.st_dev, inode: stat.st_ino, size: stat.st_size, written }
-    }
-
-    /// Returns that of an entry of a folder, if there is one.
-    pub(super) fn at(folder: impl AsFd, name: &OsStr) -> Option<Self> {
-        rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| Self::of(&stat))
-    }
 }
 
 impl Staged {
@@ -191,7 +163,7 @@ impl Staged {
     /// Exchanges both files on a file system that cannot do it in one step: the old file is copied first.
     fn exchange_by_copy(&mut self) -> Result<(), WriteError> {
         let mut copy = self.beside.clone();
-        copy.name.push("-before");
+        copy.name.push(BEFORE);
         let replace = || Ok(rustix::fs::renameat(self.folder(), &*self.beside.name, self.folder(), &*self.name)?);
         if let Err(error) = self.copy_old(&copy).and_then(|()| replace()) {
             copy.remove();
@@ -329,59 +301,6 @@ pub(crate) fn commit(mut staged: Vec<Staged>) -> Result<(), (usize, WriteError)>
     failed.map_or(Ok(()), Err)
 }
 
-/// Waits until the names in a folder are on the disk.
-pub(super) fn sync(folder: impl AsFd) -> Result<(), WriteError> {
-    fault()?;
-    match rustix::fs::fsync(folder) {
-        // Some file systems cannot sync a folder.
-        Ok(()) | Err(Errno::INVAL) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-/// Returns whether a file system, or an old kernel, cannot rename with flags, or cannot link.
-pub(super) fn is_unsupported(errno: Errno) -> bool {
-    matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
-}
-
-/// Exchanges two entries.
-pub(super) fn exchange(from: impl AsFd, name: &OsStr, to: impl AsFd, other: &OsStr) -> Result<(), Errno> {
-    missing(Errno::INVAL)?;
-    rustix::fs::renameat_with(from, name, to, other, RenameFlags::EXCHANGE)
-}
-
-/// Gives a file a second name that nothing has.
-pub(super) fn link(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> Result<(), Errno> {
-    missing(Errno::PERM)?;
-    rustix::fs::linkat(from, name, to, new, AtFlags::empty())
-}
-
-/// Gives an entry a name that nothing has.
-pub(super) fn rename_new(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr) -> Result<(), WriteError> {
-    let rename = || rustix::fs::renameat_with(&from, name, &to, new, RenameFlags::NOREPLACE);
-    let renamed = match missing(Errno::INVAL).and_then(|()| rename()) {
-        Err(errno) if is_unsupported(errno) => {
-            link(&from, name, &to, new).and_then(|()| rustix::fs::unlinkat(&from, name, AtFlags::empty()))
-        }
-        renamed => renamed,
-    };
-    match renamed {
-        Err(Errno::EXIST) => Err(WriteError::Exists),
-        // Without links, nobody can refuse to replace what appears between these two calls.
-        Err(errno) if is_unsupported(errno) || errno == Errno::PERM => match Identity::at(&to, new) {
-            Some(_) => Err(WriteError::Exists),
-            None => Ok(rustix::fs::renameat(from, name, to, new)?),
-        },
-        renamed => Ok(renamed?),
-    }
-}
-
-/// Returns a new name for a file or a folder beside the written one.
-pub(super) fn name_beside() -> io::Result<String> {
-    let random = random::<8>().ok_or_else(|| io::Error::other("the system has no random bytes"))?;
-    Ok(format!("{PREFIX}{}", text::hex(&random)))
-}
-
 /// While the value exists, an interrupted program waits before it exits.
 pub(super) fn uninterrupted() -> io::Result<impl Drop> {
     let live = LIVE.lock();
@@ -397,66 +316,4 @@ fn regular(stat: Stat) -> Result<Stat, WriteError> {
         FileType::RegularFile => Ok(stat),
         _ => Err(WriteError::Path(crate::workspace::WorkspaceError::WrongKind(crate::workspace::kind(&stat)))),
     }
-}
-
-/// Gives a new file the owner and the extended attributes of the entry that it replaces, and the mode of `before`.
-pub(super) fn keep_attributes(file: &File, folder: &OwnedFd, name: &OsStr, before: &Stat) -> Result<(), WriteError> {
-    let own = rustix::fs::fstat(file)?;
-    if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid) {
-        let owner = Some(rustix::fs::Uid::from_raw(before.st_uid));
-        let group = Some(rustix::fs::Gid::from_raw(before.st_gid));
-        rustix::fs::fchown(file, owner, group)
-            .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), "its owner and group could not be kept"))?;
-    }
-    // A folder gives its new files an access control list, which the old file may not have.
-    match rustix::fs::fremovexattr(file, "system.posix_acl_access") {
-        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => {}
-        Err(errno) => return Err(errno.into()),
-    }
-    if let Ok(old) = rustix::fs::openat(folder, name, READ, Mode::empty()) {
-        copy_attributes(&old, file)?;
-    }
-    // After the owner, whose change removes some bits.
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(before.st_mode & 0o7777))?)
-}
-
-/// Copies extended attributes, such as access control lists. What only the system may set is left out.
-fn copy_attributes(from: impl AsFd, to: impl AsFd) -> Result<(), WriteError> {
-    let mut names = vec![0; 64 << 10];
-    let Ok(length) = rustix::fs::flistxattr(&from, &mut names) else { return Ok(()) };
-    let mut value = vec![0; 64 << 10];
-    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = OsStr::from_bytes(name);
-        let Ok(length) = rustix::fs::fgetxattr(&from, name, &mut value) else { continue };
-        match rustix::fs::fsetxattr(&to, name, &value[..length], XattrFlags::empty()) {
-            Ok(()) => {}
-            Err(_) if !name.as_bytes().starts_with(b"system.posix_acl") => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Fails at the step that a test chose.
-#[cfg(test)]
-pub(super) fn fault() -> io::Result<()> {
-    super::tests::fault()
-}
-
-#[cfg(not(test))]
-#[expect(clippy::unnecessary_wraps, reason = "in tests, it fails")]
-pub(super) fn fault() -> io::Result<()> {
-    Ok(())
-}
-
-/// Fails with this error if a test says that its file system lacks the operation.
-#[cfg(test)]
-fn missing(errno: Errno) -> Result<(), Errno> {
-    super::tests::missing(errno)
-}
-
-#[cfg(not(test))]
-#[expect(clippy::unnecessary_wraps, reason = "in tests, it fails")]
-fn missing(_errno: Errno) -> Result<(), Errno> {
-    Ok(())
 }

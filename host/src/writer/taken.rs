@@ -8,9 +8,9 @@
 //! other way round, both may be missing, and are in the folder `.gate-write-…`. So may be every file on a file system that can
 //! neither exchange nor link.
 
-use super::staged::{
-    Identity, exchange, fault, is_unsupported, keep_attributes, link, name_beside, rename_new, sync, uninterrupted,
-};
+use super::attributes::keep_attributes;
+use super::entries::{Identity, exchange, fault, is_unsupported, link, name_beside, rename_new, sync};
+use super::staged::uninterrupted;
 use super::{Beneath, WriteError};
 use crate::workspace::{FileKind, Workspace, WorkspaceError, kind};
 use rustix::fd::OwnedFd;
@@ -42,8 +42,11 @@ impl Beneath {
             .and_then(|()| paths.iter().try_for_each(|path| self.sync_folder_of(path).map_err(at(path))));
         let Err(error) = done else { return Ok(()) };
         // All of them, whatever becomes of one.
-        let failed = takeover.steps.iter().rev().filter(|step| step.undo().is_err()).last();
-        Err(failed.map_or(error, |step| (step.path.to_owned(), WriteError::NotRestored(beside.keep()))))
+        let undo = |worst, step: &Step<'_>| match step.undo() {
+            Ok(()) => worst,
+            Err(_) => at(step.path)(WriteError::NotRestored(beside.keep())),
+        };
+        Err(takeover.steps.iter().rev().fold(error, undo))
     }
 
     /// Returns the folder and the name of a file or a symlink, if there is one.

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+type Meanwhile = (usize, Box<dyn FnOnce()>);
+
 thread_local! {
     /// The number of the step that fails, counted down.
     static FAILS_IN: Cell<Option<usize>> = const { Cell::new(None) };
     /// How many steps fail after that one.
     static THEN: Cell<usize> = const { Cell::new(0) };
     /// What somebody else does right before a step, whose number is counted down.
-    static MEANWHILE: RefCell<Option<(usize, Box<dyn FnOnce()>)>> = const { RefCell::new(None) };
+    static MEANWHILE: RefCell<Option<Meanwhile>> = const { RefCell::new(None) };
     /// With which errors the file system refuses to rename with flags, and to link.
     static LACKS: Cell<&'static [Errno]> = const { Cell::new(&[]) };
 }
@@ -483,6 +485,9 @@ fn nothing_is_written_outside_or_into_a_repository() {
     // Folders that are missing are created, and ordinary files are written.
     beneath.replace("sub/file", Expected::Content(b"old"), b"new", PLAIN).expect("replaced");
     beneath.put("some/new/file", b"new", 0o600).expect("created");
+    for (path, is_written) in [("out/built", true), ("out/built", true), ("above/victim", false), ("to-file", false)] {
+        assert_eq!(replace_beneath(&root, path, b"built").is_ok(), is_written, "{path}");
+    }
     beneath.append("log", "one\n").and_then(|()| beneath.append("log", "two\n")).expect("appended");
     beneath.link("some/link", OsStr::new("/anywhere")).expect("linked");
     beneath.remove("dangling").and_then(|()| beneath.remove("none/at/all")).expect("removed");
@@ -491,6 +496,7 @@ fn nothing_is_written_outside_or_into_a_repository() {
     after.extend(files(&[
         ("work/sub/file", "new"),
         ("work/some/new/file", "new"),
+        ("work/out/built", "built"),
         ("work/log", "one\ntwo\n"),
         ("work/some/link", "-> /anywhere"),
     ]));
