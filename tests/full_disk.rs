@@ -1,4 +1,4 @@
-//! Files of people on a full disk: each is the old one or the new one.
+//! Files of people on a full disk: each is the old one or the new one. Reports to files that are mounts.
 
 use crate::support::isolate;
 use std::process::{Command, Output};
@@ -60,4 +60,25 @@ fn a_full_disk_leaves_the_old_files() {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().count(), 5, "{}", text(&output.stdout));
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "says that the test was skipped")]
+fn a_report_file_that_cannot_be_replaced_is_written_in_place() {
+    let home = crate::support::tempdir().expect("a folder");
+    let home = home.path().canonicalize().expect("a folder");
+    let script = r#"
+        export GATE_STATE_DIR=$PWD/state HOME=$PWD
+        mkdir work work/fixed; cd work; echo '{}' > a.json
+        touch mounted fixed/mounted; head -c 100000 /dev/zero | tee ../first > ../second
+        mount --bind ../first mounted; mount --bind fixed fixed; mount --bind ../second fixed/mounted; mount -o remount,ro,bind fixed
+        "$GATE" run --output json=mounted --output json=fixed/mounted > /dev/null
+        for file in ../first ../second; do grep -q '"status": "pass"' $file; test $(wc -c < $file) -lt 100000; done
+        test -z "$(find . -name '.gate-write-*')"
+    "#;
+    let Some(output) = in_namespace(&home, script) else {
+        eprintln!("skipped: no mount namespaces here");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -8,7 +8,7 @@ use gatehost::hook::{AgentHost, sample};
 use gatehost::install;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -111,6 +111,48 @@ fn every_installed_hook_blocks_through_a_shell_without_a_path() {
         let folder = Path::new(install::settings_file(*host)).parent().expect("a folder").to_owned();
         assert!(!work.folder().join(&folder).exists(), "{host:?}: `{}` is left", folder.display());
     }
+}
+
+/// Settings are often links into a folder of dotfiles.
+#[test]
+fn symlinks_of_people_stay_and_lose_only_our_entries() {
+    let work = Work::new();
+    for settings in [".claude/settings.local.json", ".github/workflows/gate.yml", "gate.toml"] {
+        let path = work.folder().join(settings);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        let target = work.home.path().join(path.file_name().expect("a name"));
+        symlink(&target, &path).expect("a link");
+        let (install, uninstall): (&[&str], &[&str]) = match settings {
+            ".claude/settings.local.json" => (&["install", "claude"], &["uninstall", "claude"]),
+            "gate.toml" => (&["init", "--no-run"], &["plan"]),
+            _ => (&["install", "github"], &["uninstall", "github"]),
+        };
+        work.must("gate", install);
+        assert!(fs::read_to_string(&target).expect("written").contains("gate"), "{settings}");
+        work.must("gate", uninstall);
+        assert_eq!(fs::read_link(&path).expect("a link"), target);
+        assert_eq!(target.exists(), settings == "gate.toml", "{settings}");
+    }
+    let settings = work.home.path().join("settings.local.json");
+    fs::write(&settings, "{\"model\": \"mine\"}\n").expect("written");
+    work.must("gate", &["install", "claude"]);
+    work.must("gate", &["uninstall", "claude"]);
+    let left = fs::read_to_string(&settings).expect("it stays");
+    assert!(left.contains("mine") && !left.contains("hook"), "{left}");
+}
+
+#[test]
+fn a_dangling_hook_is_displaced_and_restored() {
+    let work = Work::new();
+    let hook = work.folder().join(".git/hooks/commit-msg");
+    fs::create_dir_all(hook.parent().expect("a folder")).expect("a folder");
+    symlink("../../scripts/none.sh", &hook).expect("a link");
+    work.must("gate", &["install", "git"]);
+    assert!(fs::symlink_metadata(&hook).expect("there").is_file() && !work.folder().join("scripts").exists());
+    work.must("gate", &["install", "git"]);
+    work.must("gate", &["uninstall", "git"]);
+    assert_eq!(fs::read_link(&hook).expect("a link"), Path::new("../../scripts/none.sh"));
+    assert!(!hook.with_file_name("commit-msg.before-gate").exists());
 }
 
 #[test]

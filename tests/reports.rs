@@ -23,6 +23,45 @@ fn work() -> tempfile::TempDir {
     home
 }
 
+/// Others write to the same file: what they wrote stays, and so does what follows.
+#[test]
+fn a_report_to_an_open_file_is_written_to_it() {
+    let home = work();
+    let log = home.path().join("log");
+    for output in ["/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1", "link"] {
+        fs::write(&log, "earlier\n").expect("written");
+        let _ = std::os::unix::fs::symlink("/dev/stdout", home.path().join("work/link"));
+        let open = fs::File::options().append(true).open(&log).expect("a file");
+        let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
+        let output = format!("json={output}");
+        support::isolate(gate.args(["run", "--output", &output]), &home.path().join("work"), home.path());
+        gate.stdin(Stdio::null()).stdout(open.try_clone().expect("a file")).stderr(open);
+        gate.env("GATE_STATE_DIR", home.path().join("state")).status().expect("gate runs");
+        let text = fs::read_to_string(&log).expect("text");
+        let has = |part: &str| text.contains(part);
+        assert!(
+            text.starts_with("earlier\n") && has("\"status\": \"fail\"") && has("gate default: fail"),
+            "{output}: {text}"
+        );
+    }
+}
+
+/// A stream of events empties its file first, so it must be one of events.
+#[test]
+fn events_never_overwrite_another_file() {
+    let home = work();
+    let events = home.path().join("events");
+    for _ in 0..2 {
+        gate(home.path(), "run --events ../events");
+        let text = fs::read_to_string(&events).expect("text");
+        assert_eq!(text.matches("\"run.started\"").count(), 1, "{text}");
+    }
+    fs::write(&events, "mine\n").expect("written");
+    let (code, _, said) = gate(home.path(), "run --events ../events");
+    assert_eq!((code, fs::read_to_string(&events).expect("text")), (Some(2), "mine\n".to_owned()));
+    assert!(said.contains("has no events"), "{said}");
+}
+
 #[test]
 fn one_run_writes_several_reports_and_they_can_be_made_again_later() {
     let home = work();

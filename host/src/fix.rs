@@ -83,7 +83,7 @@ impl Proposal {
             let file = work.stage(path, expected, after.as_bytes(), writer::PLAIN);
             staged.push(file.map_err(|error| cannot(path, error))?);
         }
-        writer::commit(staged).map_err(|error| cannot("the fixed files", error))
+        writer::commit(staged).map_err(|(at, error)| cannot(self.files.get(at).map_or(".", |file| &file.path), error))
     }
 }
 

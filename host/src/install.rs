@@ -178,7 +178,8 @@ fn store(path: &Path, before: Option<&str>, after: &str, mode: u32) -> Result<In
 }
 
 fn remove(path: &Path) -> Result<Vec<InstallStep>, Error> {
-    match fs::remove_file(path) {
+    // As they are written, behind symlinks, which stay.
+    match writer::remove(path) {
         Ok(()) => Ok(vec![InstallStep::Removed(path.to_owned())]),
         Err(error) => Err(Error::input(format_args!("cannot remove `{}`", path.display())).because(error)),
     }

@@ -1,8 +1,9 @@
 //! Commands that fix files: they run in a copy, and their changes become edits.
 
-use super::stage::{TestBed, levels};
+use super::stage::{TestBed, complained, levels};
 use gatehost::commands::CommandResult;
 use std::fs;
+use std::os::unix::fs::symlink;
 
 /// Returns a bed whose command fixes files.
 fn bed(level: gatehost::config::SandboxLevel) -> TestBed {
@@ -69,15 +70,35 @@ fn caches_are_no_changes_and_what_git_ignores_is_seen() {
 
 #[test]
 fn what_git_ignores_is_not_written() {
-    let level = levels()[0];
-    if level == gatehost::config::SandboxLevel::None {
-        return;
+    for &level in levels() {
+        let bed = bed(level).file(".gitignore", "out\n").file("out/built", "old\n").file("a.txt", "one\n");
+        let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(bed.root()).status();
+        assert!(git.expect("git runs").success());
+        bed.sh("echo new > out/built; true");
+        assert_eq!(fs::read_to_string(bed.root().join("out/built")).expect("there"), "old\n", "{level}");
     }
-    let bed = bed(level).file(".gitignore", "out\n").file("out/built", "old\n").file("a.txt", "one\n");
-    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(bed.root()).status();
-    assert!(git.expect("git runs").success());
-    bed.sh("echo new > out/built; true");
-    assert_eq!(fs::read_to_string(bed.root().join("out/built")).expect("there"), "old\n");
+}
+
+#[test]
+fn no_symlink_of_the_work_leads_out_of_the_copy_without_a_sandbox() {
+    let elsewhere = crate::support::tempdir().expect("a folder");
+    let elsewhere = elsewhere.path().canonicalize().expect("a folder");
+    for &level in levels() {
+        let bed = bed(level).file("sub/v.txt", "old\n").file("a.txt", "one\n");
+        fs::write(elsewhere.join("v.txt"), "old\n").expect("written");
+        let up = format!("../../../../../../../..{}", elsewhere.display());
+        let links =
+            [("absolute", &*elsewhere), ("back", &bed.root().join("sub")), ("up", up.as_ref()), ("two", "up".as_ref())];
+        links.iter().for_each(|(link, target)| symlink(target, bed.root().join(link)).expect("a link"));
+        symlink("sub", bed.root().join("inside")).expect("a link");
+        let ran = bed.sh("for link in absolute back up two inside; do echo new > $link/v.txt; done; true");
+        assert_eq!(rewritten(&ran), ["sub/v.txt"], "{level}");
+        let left = [elsewhere.join("v.txt"), bed.root().join("sub/v.txt")]
+            .map(|path| fs::read_to_string(path).expect("there"));
+        assert_eq!(left, ["old\n", "old\n"], "{level}");
+        let named = complained(&ran).contains("lead out of it: absolute, back, two, up");
+        assert_eq!(named, level == gatehost::config::SandboxLevel::None, "{level}: {}", complained(&ran));
+    }
 }
 
 #[test]

@@ -47,6 +47,17 @@ fn only_changed_lines_of_a_file_with_other_line_ends_are_shown() {
 }
 
 #[test]
+fn what_a_killed_write_left_is_no_change_until_git_tracks_it() {
+    let home = Home::new();
+    home.sh("mkdir -p sub .gate-write-0123456789abcdef/old; for name in sub/.gate-write-0123456789abcdef \\
+        sub/.gate-write-0123456789abcdef-before .gate-write-0123456789abcdef/old/x; do echo x > $name; done");
+    unchanged(&home, "work");
+    home.sh("echo x > .gate-write-0123456789ABCDEF; echo x > .gate-write-0; git add sub/.gate-write-0123456789abcdef");
+    let seen = [".gate-write-0", ".gate-write-0123456789ABCDEF", "sub/.gate-write-0123456789abcdef"];
+    assert_eq!(changed(&home, "work", &[]), seen);
+}
+
+#[test]
 fn a_user_may_ask_for_other_line_ends_everywhere() {
     let home = Home::new();
     home.sh("git config --global core.autocrlf true; rm a.json; git checkout -q a.json; grep -q $'\\r' a.json");

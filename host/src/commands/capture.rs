@@ -38,6 +38,20 @@ impl Capture {
     }
 }
 
+impl Captured {
+    /// Adds a line of `gate` at the end, unless a part of the output is left out.
+    pub(super) fn with_note(self, note: &str) -> Self {
+        if self.length != (self.head.len() + self.tail.len()) as u64 {
+            return self;
+        }
+        let mut capture = Capture::default();
+        [&*self.head, &*self.tail].into_iter().for_each(|bytes| capture.add(bytes));
+        let separator = if self.head.is_empty() || self.head.ends_with(b"\n") { "" } else { "\n" };
+        capture.add(format!("{separator}[gate] {note}\n").as_bytes());
+        capture.finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

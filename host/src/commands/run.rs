@@ -15,6 +15,7 @@ use super::{BaseFiles, CommandResult, Commands, NoResult};
 use crate::config::{CommandConfig, SandboxLevel};
 use crate::deadline::Deadline;
 use crate::environment::Environment;
+use crate::text::clean_line;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -80,11 +81,11 @@ struct PreparedCommand {
 
 impl CommandRun {
     fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
-        let prepared = self.prepare(life.deadline())?;
+        let mut prepared = self.prepare(life.deadline())?;
         let before = prepared.protected.digests();
         let started = SystemTime::now();
         let start = Instant::now();
-        let (begun, sandbox, _scratch) = self.begin(&prepared, &theirs, !stdin.is_empty())?;
+        let (begun, sandbox, _scratch) = self.begin(&mut prepared, &theirs, !stdin.is_empty())?;
         drop(theirs);
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
         let SupervisedOutput { ending, stdout, stderr } = begun.communicate(stdin, &bounds, life)?;
@@ -92,6 +93,13 @@ impl CommandRun {
             return Err(NoResult::tampered(format!("it changed `{path}`, which belongs to the policy"))
                 .with_hint("run the command in a copy, or before `gate`: a check must not change its own policy"));
         }
+        let stderr = match prepared.copy.as_ref().map_or(&[][..], WorkCopy::left_out) {
+            [] => stderr,
+            links => stderr.with_note(&format!(
+                "without a sandbox, the copy of the workspace lacks symlinks that lead out of it: {}",
+                clean_line(&links.join(", "), 300)
+            )),
+        };
         let rewrites = prepared.copy.as_ref().map(WorkCopy::rewrites).transpose()?.unwrap_or_default();
         let advice = match sandbox {
             // Without a sandbox, nothing was in its way.
@@ -166,7 +174,7 @@ impl CommandRun {
     /// Starts the command at the highest sandbox level that works, and not below the minimum.
     fn begin(
         &self,
-        prepared: &PreparedCommand,
+        prepared: &mut PreparedCommand,
         theirs: &io::PipeReader,
         has_input: bool,
     ) -> Result<(StartedCommand, SandboxLevel, Scratch), NoResult> {
@@ -181,6 +189,9 @@ impl CommandRun {
             }
             if level < least {
                 break;
+            }
+            if let Some(copy) = prepared.copy.as_mut().filter(|_| level == SandboxLevel::None) {
+                copy.confine().map_err(|error| impossible("a copy without symlinks that lead out of it", &error))?;
             }
             let scratch =
                 Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;

@@ -2,7 +2,7 @@
 //! files. The workspace itself stays unchanged.
 //!
 //! Copied are the files that git tracks or would track; without git, all files. Of the [`BaseFiles`], the copy has the base's
-//! version. The differences between the copy of a command that fixes and the workspace become edits.
+//! version. Without a sandbox, nothing in a copy for fixes leads out of it. The differences between the copy of a command that fixes and the workspace become edits.
 
 use super::mounts::{MountAccess, MountedPath, Private};
 use super::{BaseFiles, NoResult, Rewrite};
@@ -39,7 +39,7 @@ const CACHES: &[&str] = &["__pycache__", "node_modules", "target"];
 /// What the copy has of files that git ignores: installed packages, build output.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum IgnoredFiles<'a> {
-    /// Symlinks to the originals, which the command can read and not change.
+    /// Symlinks to the originals, which the command can read and not change; nothing without a sandbox.
     Linked,
     /// Empty folders, where the originals are to be mounted. Those that a command with these mounts may write are copied
     /// instead: what it builds from files of the base must not be taken for what the work builds.
@@ -58,6 +58,8 @@ pub(super) struct WorkCopy {
     private: Vec<PathBuf>,
     /// The copied files, with the state of each right after copying.
     copied: BTreeMap<String, FileState>,
+    /// The symlinks that are missing, because they lead out of the copy.
+    left_out: Vec<String>,
     /// A file with a later state may have been written within the same clock tick.
     settled: i64,
 }
@@ -96,7 +98,8 @@ impl WorkCopy {
         let folder = Temporary::new(Purpose::Copy).map_err(|error| failed(error.to_string()))?;
         let (root, copied) = (root.to_owned(), BTreeMap::new());
         let private = private.iter().map(|folder| folder.path.clone()).collect();
-        let mut copy = Self { folder, root, base, ignored: Vec::new(), private, copied, settled: i64::MIN };
+        let mut copy =
+            Self { folder, root, base, ignored: Vec::new(), private, copied, left_out: Vec::new(), settled: i64::MIN };
         let mut left = CopyBudget { bytes: MOST_BYTES, deadline };
         copy.folder("", &kept, ignored, &mut left).map_err(|error| failed(error.to_string()))?;
         copy.restore(&mut left).map_err(|error| failed(error.to_string()))?;
@@ -113,6 +116,34 @@ impl WorkCopy {
     /// Returns the ignored folders of the workspace that are missing in the copy, and are to be mounted.
     pub(super) fn ignored(&self) -> &[PathBuf] {
         &self.ignored
+    }
+
+    /// Removes every symlink that leads out of the copy, because nothing keeps the command from writing through it.
+    pub(super) fn confine(&mut self) -> io::Result<()> {
+        let copy = Workspace::open(self.path())?;
+        let mut folders = vec![self.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder)? {
+                let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+                let inside = path.strip_prefix(self.path()).ok().and_then(Path::to_str);
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if kind.is_symlink() && !inside.is_some_and(|inside| copy.stays_inside(inside)) {
+                    fs::remove_file(&path)?;
+                    // An ignored file is not named.
+                    if let Some((link, _)) = inside.and_then(|inside| self.copied.remove_entry(inside)) {
+                        self.left_out.push(link);
+                    }
+                }
+            }
+        }
+        self.left_out.sort();
+        Ok(())
+    }
+
+    /// Returns the symlinks that are missing, because they lead out of the copy.
+    pub(super) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     fn folder(

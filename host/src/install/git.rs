@@ -105,7 +105,9 @@ impl HookChange {
         let (path, kept) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
         let before = fs::read(&path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let ours = script(name, gate);
-        if before.as_deref().is_none_or(is_ours) {
+        // A symlink without a target is displaced, too.
+        let dangles = before.is_none() && path.is_symlink();
+        if !dangles && before.as_deref().is_none_or(is_ours) {
             let step = store(&path, before.as_deref(), &ours, writer::PROGRAM)?;
             let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
             let change = match before {
@@ -177,7 +179,7 @@ pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<In
             continue;
         }
         let before = folder.join(format!("{name}{BEFORE}"));
-        if before.exists() {
+        if before.symlink_metadata().is_ok() {
             fs::rename(&before, &path)
                 .map_err(|error| Error::input(format_args!("cannot restore `{}`", path.display())).because(error))?;
             changes.push(InstallStep::Written(path));

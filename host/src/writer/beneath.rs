@@ -1,10 +1,10 @@
 //! Writes on behalf of verifiers, models and documents: below one folder, through no symlink, and never into the data of a git
 //! repository, where a file can make git run programs.
 
-use super::{Expected, Staged, WriteError, commit};
+use super::{Expected, Staged, WriteError, commit, with_line_endings_of};
 use crate::workspace::{FileKind, Workspace, WorkspaceError};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -13,9 +13,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The most bytes of a file that is appended to.
 const MAX_APPENDED: u64 = 64 << 20;
+
+/// How long a program that appends waits for others.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The folder that nothing is written outside of.
 #[derive(Debug)]
@@ -64,12 +68,15 @@ impl Beneath {
         bytes: &[u8],
         mode: u32,
     ) -> Result<(), WriteError> {
-        commit(vec![self.stage(path, expected, bytes, mode)?])
+        commit(vec![self.stage(path, expected, bytes, mode)?]).map_err(|(_, error)| error)
     }
 
-    /// Appends to a file, which is created if it does not exist. Two programs that append at the same time wait for each other.
+    /// Appends to a file, which is created if it does not exist, with its line endings. Programs that append at the same time wait
+    /// for each other.
     pub(crate) fn append(&self, path: &str, text: &str) -> Result<(), WriteError> {
         const ATTEMPTS: usize = 100;
+        let (folder, _) = self.folder_of(path, false)?;
+        lock(&folder);
         for _ in 0..ATTEMPTS {
             let before = match self.work.read(path, MAX_APPENDED) {
                 Ok(before) => Some(before),
@@ -78,9 +85,10 @@ impl Beneath {
             };
             let expected = before.as_deref().map_or(Expected::Absent, Expected::Content);
             let mut after = before.clone().unwrap_or_default();
+            let text = with_line_endings_of(&String::from_utf8_lossy(&after), text);
             after.extend_from_slice(text.as_bytes());
             match self.replace(path, expected, &after, super::PLAIN) {
-                // Another program appended first.
+                // Something that does not wait wrote first.
                 Err(WriteError::Changed | WriteError::Exists | WriteError::Path(WorkspaceError::Changed)) => {}
                 done => return done,
             }
@@ -181,6 +189,17 @@ impl Beneath {
             }
         }
         Ok(())
+    }
+}
+
+/// Locks a folder until it is closed, so that other programs wait. Where it cannot be locked, as in some network file systems, or
+/// something else holds the lock for long, nobody waits: then a write that meets another is repeated.
+fn lock(folder: &OwnedFd) {
+    let started = Instant::now();
+    while let Err(Errno::WOULDBLOCK) = rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive)
+        && started.elapsed() < LOCK_TIMEOUT
+    {
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

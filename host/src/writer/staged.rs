@@ -1,23 +1,23 @@
 //! One file that is about to take the place of another: prepared beside it, exchanged with it, and taken back if another file
 //! of the same set cannot be written.
 
+use super::attributes::keep_attributes;
+use super::entries::{BEFORE, Identity, READ, exchange, fault, is_unsupported, name_beside, rename_new, sync};
 use super::{Expected, WriteError};
-use crate::random::random;
-use crate::text;
 use parking_lot::Mutex;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, XattrFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How a file beside the written one begins.
-const PREFIX: &str = ".gate-write-";
+/// How a file beside another is created.
+const CREATE: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The temporary files that exist; `None` once the program exits and nothing may be written any more. It is locked while files
 /// take the places of others, so an interrupted program waits for that.
@@ -51,7 +51,7 @@ enum Stage {
     Old,
     /// Nothing: there was no file before.
     Empty,
-    /// The only copy of the old content, because it could not be put back.
+    /// What nobody else has: it stays.
     Lost,
 }
 
@@ -65,6 +65,8 @@ pub(crate) struct Staged {
     expected: Option<Option<Vec<u8>>>,
     /// Whether there is a file to replace.
     replaces: bool,
+    /// The new file, which somebody may change or replace as soon as it has its place.
+    new: Option<Identity>,
     stage: Stage,
     number: u64,
 }
@@ -89,14 +91,15 @@ impl Staged {
             _ => {}
         }
         let mode = if before.is_some() { 0o600 } else { mode };
-        let (staged, mut file) = Self::create(folder, name, expected, before.is_some(), mode)?;
+        let (mut staged, mut file) = Self::create(folder, name, expected, before.is_some(), mode)?;
         fault()?;
         file.write_all(bytes)?;
         if let Some(before) = before {
-            staged.keep_attributes(&file, &before)?;
+            keep_attributes(&file, staged.folder(), &staged.name, &before)?;
         }
         fault()?;
         file.sync_all()?;
+        staged.new = Some(Identity::of(&rustix::fs::fstat(&file)?));
         Ok(staged)
     }
 
@@ -111,36 +114,17 @@ impl Staged {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let beside = Beside { folder, name: name_beside()?.into() };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut live = LIVE.lock();
         let live = live.as_mut().ok_or_else(interrupted)?;
         fault()?;
-        let file = rustix::fs::openat(&*beside.folder, &*beside.name, flags, Mode::from_raw_mode(mode))?;
+        let file = rustix::fs::openat(&*beside.folder, &*beside.name, CREATE, Mode::from_raw_mode(mode))?;
         live.insert(number, beside.clone());
         let expected = match expected {
             Expected::Any => None,
             Expected::Absent => Some(None),
             Expected::Content(bytes) => Some(Some(bytes.to_vec())),
         };
-        Ok((Self { beside, name, expected, replaces, stage: Stage::New, number }, File::from(file)))
-    }
-
-    /// Gives the new file the owner, the extended attributes and the mode of the old one.
-    fn keep_attributes(&self, file: &File, before: &Stat) -> Result<(), WriteError> {
-        let own = rustix::fs::fstat(file)?;
-        if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid) {
-            let owner = Some(rustix::fs::Uid::from_raw(before.st_uid));
-            let group = Some(rustix::fs::Gid::from_raw(before.st_gid));
-            rustix::fs::fchown(file, owner, group).map_err(|errno| {
-                io::Error::new(io::Error::from(errno).kind(), "its owner and group could not be kept")
-            })?;
-        }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        if let Ok(old) = rustix::fs::openat(self.folder(), &*self.name, flags, Mode::empty()) {
-            copy_attributes(&old, file)?;
-        }
-        // After the owner, whose change removes some bits.
-        Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(before.st_mode & 0o7777))?)
+        Ok((Self { beside, name, expected, replaces, new: None, stage: Stage::New, number }, File::from(file)))
     }
 
     fn folder(&self) -> &OwnedFd {
@@ -154,11 +138,10 @@ impl Staged {
             return self.appear();
         }
         let (folder, beside) = (&*self.beside.folder, &*self.beside.name);
-        match rustix::fs::renameat_with(folder, beside, folder, &*self.name, RenameFlags::EXCHANGE) {
+        match exchange(folder, beside, folder, &self.name) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(WriteError::Changed),
-            // Some file systems cannot exchange.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return self.exchange_by_link(),
+            Err(errno) if is_unsupported(errno) => return self.exchange_by_copy(),
             Err(errno) => return Err(errno.into()),
         }
         self.stage = Stage::Old;
@@ -172,48 +155,45 @@ impl Staged {
 
     /// Gives a new file its name, unless something else got it meanwhile.
     fn appear(&mut self) -> Result<(), WriteError> {
-        let (folder, beside) = (&*self.beside.folder, &*self.beside.name);
-        let flags = RenameFlags::NOREPLACE;
-        let named = match rustix::fs::renameat_with(folder, beside, folder, &*self.name, flags) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                rustix::fs::linkat(folder, beside, folder, &*self.name, AtFlags::empty())
-            }
-            named => named,
-        };
-        match named {
-            Ok(()) => self.stage = Stage::Empty,
-            Err(Errno::EXIST) => return Err(WriteError::Exists),
-            Err(errno) => return Err(errno.into()),
-        }
+        rename_new(self.folder(), &self.beside.name, self.folder(), &self.name)?;
+        self.stage = Stage::Empty;
         Ok(())
     }
 
-    /// Exchanges both files on a file system that cannot do it in one step: the old file gets a second name first.
-    fn exchange_by_link(&mut self) -> Result<(), WriteError> {
-        let folder = &*self.beside.folder;
-        if !self.is_expected(&self.name)? {
-            return Err(WriteError::Changed);
+    /// Exchanges both files on a file system that cannot do it in one step: the old file is copied first.
+    fn exchange_by_copy(&mut self) -> Result<(), WriteError> {
+        let mut copy = self.beside.clone();
+        copy.name.push(BEFORE);
+        let replace = || Ok(rustix::fs::renameat(self.folder(), &*self.beside.name, self.folder(), &*self.name)?);
+        if let Err(error) = self.copy_old(&copy).and_then(|()| replace()) {
+            copy.remove();
+            return Err(error);
         }
-        let mut second = self.beside.clone();
-        second.name.push("-before");
-        rustix::fs::linkat(folder, &*self.name, folder, &*second.name, AtFlags::empty())?;
-        if let Err(errno) = rustix::fs::renameat(folder, &*self.beside.name, folder, &*self.name) {
-            second.remove();
-            return Err(errno.into());
-        }
-        (self.beside, self.stage) = (second, Stage::Old);
+        (self.beside, self.stage) = (copy, Stage::Old);
         Ok(())
+    }
+
+    fn copy_old(&self, to: &Beside) -> Result<(), WriteError> {
+        let mut old = match rustix::fs::openat(self.folder(), &*self.name, READ, Mode::empty()) {
+            Err(Errno::NOENT | Errno::LOOP) => return Err(WriteError::Changed),
+            opened => File::from(opened?),
+        };
+        let before = regular(rustix::fs::fstat(&old)?).map_err(|_| WriteError::Changed)?;
+        let mut copy = File::from(rustix::fs::openat(self.folder(), &*to.name, CREATE, Mode::from_raw_mode(0o600))?);
+        io::copy(&mut old, &mut copy)?;
+        keep_attributes(&copy, self.folder(), &self.name, &before)?;
+        copy.sync_all()?;
+        if self.is_expected(&to.name)? { Ok(()) } else { Err(WriteError::Changed) }
     }
 
     /// Returns whether a file is what the caller expects to replace.
     fn is_expected(&self, name: &OsStr) -> Result<bool, WriteError> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let Some(expected) = &self.expected else {
             let found = rustix::fs::statat(self.folder(), name, AtFlags::SYMLINK_NOFOLLOW)?;
             return Ok(regular(found).is_ok());
         };
         let Some(expected) = expected else { return Ok(false) };
-        let Ok(found) = rustix::fs::openat(self.folder(), name, flags, Mode::empty()) else { return Ok(false) };
+        let Ok(found) = rustix::fs::openat(self.folder(), name, READ, Mode::empty()) else { return Ok(false) };
         if regular(rustix::fs::fstat(&found)?).is_err() {
             return Ok(false);
         }
@@ -222,28 +202,66 @@ impl Staged {
         Ok(bytes == *expected)
     }
 
-    /// Puts the old file back.
+    /// Returns whether an entry is the new file, unchanged since.
+    fn is_new(&self, name: &OsStr) -> bool {
+        self.new.is_some() && Identity::at(self.folder(), name) == self.new
+    }
+
+    /// Puts the old file back. What somebody else wrote in its place meanwhile stays there.
     fn undo(&mut self) -> Result<(), WriteError> {
-        let (folder, beside) = (&*self.beside.folder, &*self.beside.name);
-        let undone = match self.stage {
+        match self.stage {
             Stage::New | Stage::Lost => return Ok(()),
-            Stage::Old | Stage::Empty if fault().is_err() => Err(Errno::IO),
-            // Exchanged, because a folder that somebody put there cannot replace a file.
-            Stage::Old => rustix::fs::renameat_with(folder, beside, folder, &*self.name, RenameFlags::EXCHANGE)
-                .or_else(|_| rustix::fs::renameat(folder, beside, folder, &*self.name)),
-            Stage::Empty => rustix::fs::unlinkat(folder, &*self.name, AtFlags::empty()),
-        };
-        match (undone, self.stage) {
-            (Err(_), Stage::Old) => {
-                self.stage = Stage::Lost;
-                Err(WriteError::NotRestored((&self.beside.name).into()))
-            }
-            (Err(errno), _) => Err(errno.into()),
-            (Ok(()), _) => {
-                self.stage = Stage::New;
-                Ok(())
-            }
+            Stage::Old => self.put_back()?,
+            Stage::Empty => self.disappear()?,
         }
+        self.stage = Stage::New;
+        Ok(())
+    }
+
+    fn put_back(&mut self) -> Result<(), WriteError> {
+        let folder = self.beside.folder.clone();
+        let (beside, name) = (self.beside.name.clone(), self.name.clone());
+        // Until it is put back.
+        self.stage = Stage::Lost;
+        let lost = || WriteError::NotRestored((&beside).into());
+        fault().map_err(|_| lost())?;
+        let again = || exchange(&*folder, &beside, &*folder, &name);
+        match again() {
+            Ok(()) if self.is_new(&beside) => Ok(()),
+            Ok(()) => again().map_err(|_| lost()).and_then(|()| self.give_up()),
+            // This file system cannot exchange, or somebody deleted the new file.
+            Err(_) if self.is_new(&name) => {
+                rustix::fs::renameat(&*folder, &*beside, &*folder, &*name).map_err(|_| lost())
+            }
+            Err(_) => match rename_new(&*folder, &beside, &*folder, &name) {
+                Err(WriteError::Exists) => self.give_up(),
+                done => done.map_err(|_| lost()),
+            },
+        }
+    }
+
+    /// Leaves in place what somebody wrote over the new file. The file beside it is deleted only if it is what the caller read.
+    fn give_up(&mut self) -> Result<(), WriteError> {
+        if !self.is_expected(&self.beside.name)? {
+            return Err(WriteError::NotRestored((&self.beside.name).into()));
+        }
+        self.stage = Stage::New;
+        Err(WriteError::Changed)
+    }
+
+    /// Takes a new file away again.
+    fn disappear(&mut self) -> Result<(), WriteError> {
+        fault()?;
+        let (folder, beside) = (self.beside.folder.clone(), &self.beside.name);
+        match rename_new(&*folder, &self.name, &*folder, beside) {
+            Ok(()) if self.is_new(beside) => return Ok(()),
+            Ok(()) => {}
+            Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.stage = Stage::Lost;
+        rename_new(&*folder, beside, &*folder, &self.name).map_err(|_| WriteError::NotRestored(beside.into()))?;
+        Err(WriteError::Changed)
     }
 }
 
@@ -258,35 +276,29 @@ impl Drop for Staged {
     }
 }
 
-/// Lets all files take their places. If one cannot, all others are put back.
-pub(crate) fn commit(mut staged: Vec<Staged>) -> Result<(), WriteError> {
-    let live = uninterrupted()?;
-    let done = staged.iter_mut().try_for_each(Staged::exchange).and_then(|()| synced(&staged));
-    // All of them, whatever becomes of one.
-    let mut undo = || staged.iter_mut().rev().map(Staged::undo).fold(Ok(()), Result::and);
-    let done = done.map_err(|error| undo().err().unwrap_or(error));
-    // Before the files are dropped, which needs it.
-    drop(live);
-    done
-}
-
-/// Waits until the names are on the disk.
-fn synced(staged: &[Staged]) -> Result<(), WriteError> {
-    for file in staged {
-        fault()?;
-        match rustix::fs::fsync(file.folder()) {
-            // Some file systems cannot sync a folder.
-            Ok(()) | Err(Errno::INVAL) => {}
-            Err(errno) => return Err(errno.into()),
+/// Lets all files take their places. If one cannot, all others are put back, and the error says which one failed.
+pub(crate) fn commit(mut staged: Vec<Staged>) -> Result<(), (usize, WriteError)> {
+    let live = uninterrupted().map_err(|error| (0, error.into()))?;
+    let mut failed = None;
+    for step in [Staged::exchange, |file: &mut Staged| sync(file.folder())] {
+        let done = staged.iter_mut().enumerate().try_for_each(|(at, file)| step(file).map_err(|error| (at, error)));
+        failed = failed.or(done.err());
+        if failed.is_some() {
+            break;
         }
     }
-    Ok(())
-}
-
-/// Returns a new name for a file or a folder beside the written one.
-pub(super) fn name_beside() -> io::Result<String> {
-    let random = random::<8>().ok_or_else(|| io::Error::other("the system has no random bytes"))?;
-    Ok(format!("{PREFIX}{}", text::hex(&random)))
+    if failed.is_some() {
+        // All of them, whatever becomes of one. A file that is not in its place is worse than the cause.
+        for (at, file) in staged.iter_mut().enumerate().rev() {
+            match file.undo() {
+                Ok(()) | Err(WriteError::Changed) => {}
+                Err(error) => failed = Some((at, error)),
+            }
+        }
+    }
+    // Before the files are dropped, which needs it.
+    drop(live);
+    failed.map_or(Ok(()), Err)
 }
 
 /// While the value exists, an interrupted program waits before it exits.
@@ -304,33 +316,4 @@ fn regular(stat: Stat) -> Result<Stat, WriteError> {
         FileType::RegularFile => Ok(stat),
         _ => Err(WriteError::Path(crate::workspace::WorkspaceError::WrongKind(crate::workspace::kind(&stat)))),
     }
-}
-
-/// Copies extended attributes, such as access control lists. What only the system may set is left out.
-fn copy_attributes(from: impl AsFd, to: impl AsFd) -> Result<(), WriteError> {
-    let mut names = vec![0; 64 << 10];
-    let Ok(length) = rustix::fs::flistxattr(&from, &mut names) else { return Ok(()) };
-    let mut value = vec![0; 64 << 10];
-    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = OsStr::from_bytes(name);
-        let Ok(length) = rustix::fs::fgetxattr(&from, name, &mut value) else { continue };
-        match rustix::fs::fsetxattr(&to, name, &value[..length], XattrFlags::empty()) {
-            Ok(()) => {}
-            Err(_) if !name.as_bytes().starts_with(b"system.posix_acl") => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Fails at the step that a test chose.
-#[cfg(test)]
-pub(super) fn fault() -> io::Result<()> {
-    super::tests::fault()
-}
-
-#[cfg(not(test))]
-#[expect(clippy::unnecessary_wraps, reason = "in tests, it fails")]
-pub(super) fn fault() -> io::Result<()> {
-    Ok(())
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use gatehost::component::ContractSource;
 use gatehost::runtime::{ComponentSource, ComponentType};
+use gatehost::writer;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
     let project = BuildProject::open(&global.directory.join(&command.path))?;
     let build = Builder { project: &project, release: command.release, quiet: global.quiet };
     build.bindings()?;
-    match project.language {
+    let component = match project.language {
         Language::Rust => build.rust()?,
         Language::Python => build.python()?,
         Language::Javascript => build.quickjs("verifier.js")?,
@@ -45,19 +46,21 @@ pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
         Language::Zig => build.zig()?,
         Language::Go => build.go()?,
         Language::Assemblyscript => build.assemblyscript()?,
-    }
-    report(global, &project, &terminal::from_start(&global.directory, &command.path))
+    };
+    finish(global, &project, component, &terminal::from_start(&global.directory, &command.path))
 }
 
-/// Reports the component, after the same check as before every run.
-fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit, Error> {
-    let path = project.component();
-    let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
+/// Writes the component and reports it, after the same check as before every run.
+fn finish(global: &Global, project: &BuildProject, component: Vec<u8>, called: &Path) -> Result<Exit, Error> {
+    let shown = called.join(project.component());
     let shown = terminal::path(&shown);
-    let source = ComponentSource::named(&path.to_string_lossy(), Path::new(""))?;
+    let source = ComponentSource::from_bytes(component);
     let about = setup::block_on(setup::runtime(global).describe(&source))??;
     let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
     let shape = component_type.shape()?;
+    writer::replace_beneath(&project.folder, project.component(), source.bytes())
+        .with_context(|| format!("cannot write `{shown}`"))
+        .map_err(Error::mistake)?;
     let mut out = terminal::stdout();
     let size = source.bytes().len();
     writeln!(out, "built {shown}: `{}` {}, a {} verifier, {size} bytes", about.name, about.version, shape.as_str())?;
@@ -77,6 +80,8 @@ fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit
     Ok(Exit::Pass)
 }
 
+/// The component that tools write.
+const COMPONENT: &str = "build/component.wasm";
 /// The core module that compilers write.
 const MODULE: &str = "build/module.wasm";
 /// The object files of the C bindings.
@@ -143,17 +148,13 @@ impl Builder<'_> {
     }
 
     /// Makes the component from a core module.
-    fn pack(&self, module: &str) -> Result<(), Error> {
-        let path = self.path(module);
-        let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()));
-        let component = self.contract()?.component(&bytes.map_err(Error::mistake)?).map_err(Error::mistake)?;
-        new::write(&self.project.component(), &component)
+    fn pack(&self, module: &str) -> Result<Vec<u8>, Error> {
+        self.contract()?.component(&self.read(module)?).map_err(Error::mistake)
     }
 
-    fn output(&self) -> Result<String, Error> {
-        let path = self.project.component();
-        let path = path.strip_prefix(&self.project.folder).unwrap_or(&path);
-        path.to_str().map(str::to_owned).ok_or_else(|| Error::mistake(anyhow!("`component` is not UTF-8")))
+    fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
+        let path = self.path(path);
+        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display())).map_err(Error::mistake)
     }
 
     fn build_folder(&self) -> Result<(), Error> {
@@ -163,42 +164,42 @@ impl Builder<'_> {
             .map_err(Error::mistake)
     }
 
-    fn rust(&self) -> Result<(), Error> {
+    fn rust(&self) -> Result<Vec<u8>, Error> {
         let mut arguments = vec!["build", "--target", languages::RUST_TARGET, "--target-dir", "target"];
         arguments.extend(self.release.then_some("--release"));
         self.step(languages::cargo(), &arguments)?;
         let profile = if self.release { "release" } else { "debug" };
         let package = self.project.cargo_package()?.replace('-', "_");
-        let built = self.path(&format!("target/{}/{profile}/{package}.wasm", languages::RUST_TARGET));
-        let bytes = fs::read(&built).with_context(|| format!("cannot read `{}`", built.display()));
-        new::write(&self.project.component(), &bytes.map_err(Error::mistake)?)
+        self.read(&format!("target/{}/{profile}/{package}.wasm", languages::RUST_TARGET))
     }
 
-    fn python(&self) -> Result<(), Error> {
-        let (world, output) = (self.project.world()?, self.output()?);
+    fn python(&self) -> Result<Vec<u8>, Error> {
+        let world = self.project.world()?;
+        self.build_folder()?;
         let tool = languages::componentize_py(&self.project.folder);
         let arguments =
-            ["-d", "wit", "-w", &world, "componentize", "--stub-wasi", "-p", ".", "verifier", "-o", &output];
-        self.step(tool, &arguments)
+            ["-d", "wit", "-w", &world, "componentize", "--stub-wasi", "-p", ".", "verifier", "-o", COMPONENT];
+        self.step(tool, &arguments)?;
+        self.read(COMPONENT)
     }
 
     /// Builds on QuickJS without asynchronous functions and without WASI.
-    fn quickjs(&self, script: &str) -> Result<(), Error> {
-        let (world, output) = (self.project.world()?, self.output()?);
+    fn quickjs(&self, script: &str) -> Result<Vec<u8>, Error> {
+        let world = self.project.world()?;
+        self.build_folder()?;
         let root = Path::new(script).parent().and_then(Path::to_str).filter(|root| !root.is_empty()).unwrap_or(".");
         let mut arguments =
             vec!["--wit", "wit", "--world", &world, "--js", script, "--module-root", root, "--sync", "--stub-wasi"];
         // The smaller engine needs tail calls, which are disabled in the sandbox.
         arguments.extend(self.release.then_some("--minify"));
-        arguments.extend(["-o", &output]);
-        self.step(languages::node_tool(&self.project.folder, "componentize-qjs"), &arguments)
+        arguments.extend(["-o", COMPONENT]);
+        self.step(languages::node_tool(&self.project.folder, "componentize-qjs"), &arguments)?;
+        self.read(COMPONENT)
     }
 
-    fn typescript(&self) -> Result<(), Error> {
+    fn typescript(&self) -> Result<Vec<u8>, Error> {
         self.step(languages::node_tool(&self.project.folder, "tsc"), &["--project", "."])?;
-        let helper = self.path("src/gatehost.js");
-        let bytes = fs::read(&helper).with_context(|| format!("cannot read `{}`", helper.display()));
-        new::write(&self.path("build/gatehost.js"), &bytes.map_err(Error::mistake)?)?;
+        new::write(&self.path("build/gatehost.js"), &self.read("src/gatehost.js")?)?;
         self.quickjs("build/verifier.js")
     }
 
@@ -212,7 +213,7 @@ impl Builder<'_> {
     }
 
     /// Builds C or C++: all sources in `src`.
-    fn c(&self, extension: &str, compiler: &[&str]) -> Result<(), Error> {
+    fn c(&self, extension: &str, compiler: &[&str]) -> Result<Vec<u8>, Error> {
         let optimise: &[&str] = if self.release { &["-Os", "-s"] } else { &["-g"] };
         self.c_bindings(optimise)?;
         let sources = self.sources(extension)?;
@@ -239,7 +240,7 @@ impl Builder<'_> {
         Ok(sources)
     }
 
-    fn zig(&self) -> Result<(), Error> {
+    fn zig(&self) -> Result<Vec<u8>, Error> {
         let optimise: &[&str] = if self.release { &["-OReleaseSmall", "-fstrip"] } else { &["-ODebug"] };
         self.c_bindings(if self.release { &["-Os", "-s"] } else { &["-g"] })?;
         let translate = ["translate-c", "-target", "wasm32-wasi", "-lc", "bindings/verifier.h"];
@@ -257,7 +258,7 @@ impl Builder<'_> {
         self.pack(MODULE)
     }
 
-    fn go(&self) -> Result<(), Error> {
+    fn go(&self) -> Result<Vec<u8>, Error> {
         let mut tool = languages::go(&self.project.folder);
         if let Ok(command) = &mut tool {
             command.envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOWORK", "off")]);
@@ -269,7 +270,7 @@ impl Builder<'_> {
         self.pack(MODULE)
     }
 
-    fn assemblyscript(&self) -> Result<(), Error> {
+    fn assemblyscript(&self) -> Result<Vec<u8>, Error> {
         let target = if self.release { "release" } else { "debug" };
         self.step(
             languages::node_tool(&self.project.folder, "asc"),

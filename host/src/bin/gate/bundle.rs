@@ -9,7 +9,7 @@ use gatehost::bundle::{self, Replayed};
 use gatehost::environment::Environment;
 use gatehost::record::Record;
 use gatehost::text::{clean_line, json_line, write_json};
-use gatehost::writer::{self, Expected};
+use gatehost::writer::{self, Expected, WriteError};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -68,7 +68,11 @@ pub(crate) fn bundle(global: &Global, command: &BundleArgs) -> Result<Exit, Erro
             let path = global.directory.join(file);
             let mut bytes = Vec::new();
             write(&mut bytes)?;
-            let written = writer::replace(&path, Expected::Absent, &bytes, 0o600);
+            let written = match writer::open_file(&path) {
+                Ok(Some(mut open)) => open.write_all(&bytes).and_then(|()| open.flush()).map_err(WriteError::from),
+                Ok(None) => writer::replace(&path, Expected::Absent, &bytes, 0o600),
+                Err(error) => Err(error.into()),
+            };
             written.with_context(|| format!("cannot write `{}`", file.display())).map_err(Error::mistake)?;
         }
     }

@@ -49,9 +49,9 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     let paths: Vec<&str> = changes.paths().into_iter().filter(|path| *path != FILE).collect();
     let root = changes.workspace.root();
     let path = root.join(FILE);
-    if !command.dry_run && path.symlink_metadata().is_ok() {
-        // Fails before anything runs.
-        create(&path, "")?;
+    if !command.dry_run && path.exists() {
+        // Before anything runs.
+        return Err(not_created(&path, WriteError::Exists));
     }
     let mut draft = Draft::new(&paths, tools::detect(&changes.workspace, &paths));
     let mut told: Vec<String> = Vec::new();
@@ -90,15 +90,18 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Writes the file, unless it exists.
+/// Writes the file, unless it exists. A symlink without a target stays, and gets one.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
-    let failed = |error: WriteError| anyhow!(error).context(format!("cannot write `{}`", path.display()));
-    writer::replace(path, Expected::Absent, text.as_bytes(), writer::PLAIN).map_err(|error| match error {
-        WriteError::Exists => {
-            Error::mistake(failed(error)).hint("`gate init --dry-run` prints what it would write".to_owned())
-        }
-        other => Error::broken(failed(other)),
-    })
+    writer::replace(path, Expected::Absent, text.as_bytes(), writer::PLAIN).map_err(|error| not_created(path, error))
+}
+
+fn not_created(path: &Path, error: WriteError) -> Error {
+    let exists = matches!(error, WriteError::Exists);
+    let failed = anyhow!(error).context(format!("cannot write `{}`", path.display()));
+    match exists {
+        true => Error::mistake(failed).hint("`gate init --dry-run` prints what it would write".to_owned()),
+        false => Error::broken(failed),
+    }
 }
 
 /// Converts the hooks of another tool to a gate.toml.

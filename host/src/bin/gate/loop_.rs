@@ -111,7 +111,7 @@ pub(crate) struct LoopArgs {
     pub(crate) no_ledger: bool,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
-    /// Write events to this file, one JSON document per line; - for stdout
+    /// Write events to this file, one JSON document per line, and replace earlier events; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
     /// The output format

@@ -8,7 +8,7 @@ use gatehost::author::{MANIFEST, Manifest};
 use gatehost::plan::Shape;
 use serde::Deserialize;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A project that can be built.
 #[derive(Debug)]
@@ -30,12 +30,17 @@ impl BuildProject {
             ))
             .hint("for example `lang = \"rust\"`".to_owned()));
         };
-        Ok(Self { folder: folder.canonicalize().map_err(Error::mistake)?, language, manifest })
+        let project = Self { folder: folder.canonicalize().map_err(Error::mistake)?, language, manifest };
+        if !Path::new(project.component()).components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(Error::mistake(anyhow!("`component` in `{MANIFEST}` is not a path inside the project"))
+                .hint("for example `component = \"mine.wasm\"`".to_owned()));
+        }
+        Ok(project)
     }
 
-    /// Returns the path of the component.
-    pub(crate) fn component(&self) -> PathBuf {
-        self.folder.join(&self.manifest.component)
+    /// Returns the path of the component in the project.
+    pub(crate) fn component(&self) -> &str {
+        self.manifest.component.trim_start_matches("./")
     }
 
     /// Returns the world that the component is built for.

@@ -12,9 +12,9 @@ use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, histo
 use gatehost::record::Record;
 use gatehost::report::Format as ReportFormat;
 use gatehost::report::{self, Format, Page, PageRun, Style};
-use gatehost::writer;
+use gatehost::writer::{self, WriteError};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::path::PathBuf;
@@ -173,7 +173,11 @@ pub(crate) fn instead(global: &Global, files: &[OutputTo], why: &Error) -> Resul
             }
             _ if path.is_file() => {
                 let failed = || format!("cannot remove the outdated report `{}`", output.path.display());
-                fs::remove_file(&path).with_context(failed).map_err(Error::mistake)?;
+                match writer::remove(&path) {
+                    // Others write to it as well.
+                    Err(WriteError::OpenFile) => {}
+                    removed => removed.with_context(failed).map_err(Error::mistake)?,
+                }
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::recording::RecordingArgs;
 use crate::terminal::say;
 use crate::{Exit, bundle, plan, report as reports, setup, submission_args};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use gatehost::config;
 use gatehost::config::Grant;
@@ -16,10 +16,11 @@ use gatehost::record::PolicyRecord;
 use gatehost::report::Format as ReportFormat;
 use gatehost::session::{Checks, LedgerUse, Policy, Request, Unread};
 use gatehost::text::json_line;
+use gatehost::writer;
 use parking_lot::Mutex;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Debug, Args)]
@@ -113,7 +114,7 @@ pub(crate) struct RunArgs {
     pub(crate) grant: Vec<Grant>,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
-    /// Write events while the gate runs to this file, one JSON document per line; - for stdout
+    /// Write events while the gate runs to this file, one JSON document per line, and replace earlier events; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
     /// The report format
@@ -276,6 +277,26 @@ impl EventsWriter {
     }
 }
 
+/// Opens a file for events, and empties it. A stream cannot replace a file as a whole, so a file of something else is refused.
+fn events_file(path: &Path) -> anyhow::Result<Box<dyn Write + Send>> {
+    if let Some(open) = writer::open_file(path)? {
+        return Ok(open);
+    }
+    let is_replaced = fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0);
+    if is_replaced && !starts_with_event(path)? {
+        bail!("it exists and has no events");
+    }
+    Ok(Box::new(File::create(path)?))
+}
+
+fn starts_with_event(path: &Path) -> io::Result<bool> {
+    const MAX_LINE: u64 = 1 << 20;
+    let mut line = Vec::new();
+    BufReader::new(File::open(path)?.take(MAX_LINE)).read_until(b'\n', &mut line)?;
+    let event = serde_json::from_slice::<serde_json::Value>(&line).unwrap_or_default();
+    Ok(event["run"].is_string() && event["event"].is_string())
+}
+
 impl Watcher {
     /// Returns a watcher that writes events to this target.
     pub(crate) fn of(global: &Global, events: Option<&EventsTo>) -> Result<Self, Error> {
@@ -284,8 +305,8 @@ impl Watcher {
             Some(EventsTo::Stdout) => Some(Box::new(io::stdout())),
             Some(EventsTo::File(path)) => {
                 let path = global.directory.join(path);
-                let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()));
-                Some(Box::new(file.map_err(Error::mistake)?))
+                let file = events_file(&path).with_context(|| format!("cannot write `{}`", path.display()));
+                Some(file.map_err(Error::mistake)?)
             }
         };
         let events = events.map(|out| Arc::new(EventsWriter(Mutex::new((out, Ok(()))))));

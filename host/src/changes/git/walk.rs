@@ -15,6 +15,7 @@ use crate::cores;
 use crate::deadline::Deadline;
 use crate::submission::Change;
 use crate::workspace::{self, FileKind, FileStamp, FileStat, Workspace};
+use crate::writer;
 use rustix::fs::{AtFlags, Dir, FileType, fstat, statat};
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -173,7 +174,8 @@ pub(super) fn finish(
         let (paths, kinds): (Vec<Vec<u8>>, Vec<bool>) = untracked.doubtful.drain(..).unzip();
         let answers = ignored.ask(&paths)?;
         for ((path, is_folder), is_ignored) in paths.into_iter().zip(kinds).zip(answers) {
-            if is_ignored {
+            // What a killed `gate` left is no work of anybody.
+            if is_ignored || writer::is_beside(path.rsplit(|byte| *byte == b'/').next().unwrap_or(&path)) {
                 continue;
             }
             if is_folder && another(git, root, &path)?.is_none() {
