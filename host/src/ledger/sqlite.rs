@@ -76,6 +76,8 @@ pub struct SqliteLedger {
     files: OpenFiles,
     /// Whether the write-ahead log is new, and no commit has waited for its name yet.
     is_new: AtomicBool,
+    /// Whether the ledger did not end before the last entry that is known to be on the disk, when this process first read it.
+    is_complete: AtomicBool,
     /// How far the log went after the last commit of this process.
     known: Mutex<Option<LogEnd>>,
     /// The last entry after the last write of this process; the zeroth before it.
@@ -93,16 +95,27 @@ impl SqliteLedger {
         let files = OpenFiles::of(named).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
         let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
         let seen = Mutex::new(Head { seq: 0, hash: Hash::ZERO });
-        Ok(Self { folder, named: named.to_owned(), files, is_new, known: Mutex::default(), seen, connection })
+        let (is_complete, known) = (AtomicBool::default(), Mutex::default());
+        Ok(Self { folder, named: named.to_owned(), files, is_new, is_complete, known, seen, connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>, LedgerError> {
         match folder.join(FILE).symlink_metadata() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                folder::anchor(folder).map_or(Ok(None), |anchor| folder::reaches(anchor, 0).map(|()| None))
+            }
             // A folder that cannot be looked into is refused with its reason.
             _ => Self::open(folder).map(Some),
         }
+    }
+
+    /// Refuses a ledger that ends before an entry that is known to be on the disk.
+    fn reaches_anchor(&self, connection: &Connection) -> Result<(), LedgerError> {
+        // Read first: it is never ahead of the ledger.
+        let anchor = folder::anchor(&self.folder);
+        let last = ChainEnds::read(connection)?.head.seq;
+        anchor.map_or(Ok(()), |anchor| folder::reaches(anchor, last))
     }
 
     /// Returns the path of the database.
@@ -149,19 +162,26 @@ impl SqliteLedger {
         }
         // An executor could remove or empty a file. Its content would then be lost when this process ends.
         self.files.are_at(&folder::find(&self.named)?).map_err(LedgerError::Unwritable)?;
-        self.is_logged(&mut connection, before.as_ref())?;
+        self.is_logged(&mut connection, before.as_ref(), durability)?;
         *guard = Some(connection);
         Ok(done)
     }
 
-    /// Refuses a log that does not contain the commit that this process has just made.
-    fn is_logged(&self, connection: &mut Connection, before: Option<&LogEnd>) -> Result<(), LedgerError> {
+    /// Refuses a log that does not contain the commit that this process has just made. The next process reads the log from its
+    /// start, so this is done here too before a commit is acknowledged.
+    fn is_logged(
+        &self,
+        connection: &mut Connection,
+        before: Option<&LogEnd>,
+        durability: Durability,
+    ) -> Result<(), LedgerError> {
         let follows = |end: &Option<LogEnd>| end.is_some_and(|end| end.follows(before));
-        let mut end = self.log_end(before.copied())?;
+        let known = before.filter(|_| durability == Durability::Process).copied();
+        let mut end = self.log_end(known)?;
         if !follows(&end) {
             // With the lock, because another process could be starting the log from its beginning.
             let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
-            end = self.log_end(before.copied())?;
+            end = self.log_end(known)?;
             drop(locked);
         }
         if follows(&end) {
@@ -200,17 +220,11 @@ impl SqliteLedger {
     fn tail(&self, transaction: &Transaction<'_>) -> Result<ChainEnds, LedgerError> {
         let tail = ChainEnds::read(transaction)?;
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
-        let damaged = |message: String| LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message));
         if last != tail.head {
-            return Err(damaged(format!(
-                "expected entry {} to be the last one, found entry {}",
-                tail.head.seq, last.seq
-            )));
+            let message = format!("expected entry {} to be the last one, found entry {}", tail.head.seq, last.seq);
+            return Err(LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message)));
         }
-        if let Some(anchor) = folder::anchor(&self.folder).filter(|anchor| anchor.seq > last.seq) {
-            let message = format!("entry {} was written earlier, but entry {} is the last one", anchor.seq, last.seq);
-            return Err(damaged(message));
-        }
+        self.reaches_anchor(transaction)?;
         self.continues(transaction, &tail)?;
         Ok(tail)
     }
@@ -269,14 +283,20 @@ impl Ledger for SqliteLedger {
             *self.seen.lock() = head;
             if durability == Durability::Power {
                 self.is_readable(last)?;
-                folder::set_anchor(&self.folder, head);
+                folder::set_anchor(&self.folder, head)?;
             }
         }
         Ok(appended)
     }
 
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
-        self.read(|connection| rows::select(connection, filter))
+        self.read(|connection| {
+            if !self.is_complete.load(Ordering::Relaxed) {
+                self.reaches_anchor(connection)?;
+                self.is_complete.store(true, Ordering::Relaxed);
+            }
+            rows::select(connection, filter)
+        })
     }
 
     fn attach(&self, run: &str, attachments: Vec<Attachment>) -> Result<(), LedgerError> {
@@ -341,7 +361,7 @@ impl Ledger for SqliteLedger {
             rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
             Ok(entry)
         })?;
-        folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash });
+        folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash })?;
         Ok(pruned)
     }
 }

@@ -1,5 +1,6 @@
 //! The state folder: it belongs to one user, and has a small file next to the database that records the last entry.
 
+use crate::ledger::chain::{Damage, DamageKind};
 use crate::ledger::{Head, LedgerError};
 use crate::own_folder::{self, OwnFolder};
 use crate::regular_file::{self, Symlinks};
@@ -21,6 +22,9 @@ pub(super) fn prepare(folder: &Path) -> Result<PathBuf, LedgerError> {
     // Without this fsync, a power loss could remove the whole folder.
     grown.iter().try_for_each(|folder| sync(folder)).map_err(|error| refused(error.to_string()))?;
     earlier_runs(&path.join(RUNS)).map_err(|why| refused(format!("`{RUNS}` in it: {why}")))?;
+    if path.join(ANCHOR).symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(refused(format!("`{ANCHOR}` in it is not a regular file")));
+    }
     // Only if it is new: closing a file that SQLite has open would end the locks of this process.
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(path.join(super::FILE), flags, Mode::RUSR | Mode::WUSR) {
@@ -40,10 +44,12 @@ pub(super) fn find(folder: &Path) -> Result<PathBuf, LedgerError> {
 
 /// Refuses a folder of earlier runs that another user can write to, or whose files cannot be dropped with their runs.
 fn earlier_runs(folder: &Path) -> Result<(), String> {
-    match rustix::fs::access(folder, Access::EXISTS) {
-        Err(rustix::io::Errno::NOENT) => return Ok(()),
+    match folder.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        // What it leads to is not ours to delete.
+        Ok(found) if found.is_symlink() => return Err("it is a symlink".to_owned()),
         found => found.map_err(|error| error.to_string())?,
-    }
+    };
     own_folder::own(folder)?;
     rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| error.to_string())
 }
@@ -71,14 +77,26 @@ pub(super) fn anchor(folder: &Path) -> Option<Head> {
     None
 }
 
-/// Stores the last entry. A failure is not reported, because the ledger itself is complete.
-pub(super) fn set_anchor(folder: &Path, head: Head) {
+/// Refuses a ledger whose last entry has this number, if a later one was written.
+pub(super) fn reaches(anchor: Head, last: u64) -> Result<(), LedgerError> {
+    if anchor.seq <= last {
+        return Ok(());
+    }
+    let message = match last {
+        0 => format!("entry {} was written earlier, but there is no entry any more", anchor.seq),
+        _ => format!("entry {} was written earlier, but entry {last} is the last one", anchor.seq),
+    };
+    Err(LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message)))
+}
+
+/// Stores the last entry. Without it, nobody would notice that later entries were removed.
+pub(super) fn set_anchor(folder: &Path, head: Head) -> Result<(), LedgerError> {
     // In place, because creating and renaming a file takes longer. Written twice, so that a reader can tell whether it has read
     // half of it. Only the first two lines count, so what is left of a longer text does not matter.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    if let Ok(file) = rustix::fs::open(folder.join(ANCHOR), flags, Mode::RUSR | Mode::WUSR) {
-        let _ = fs::File::from(file).write_all(format!("{head}\n{head}\n").as_bytes());
-    }
+    let file = rustix::fs::open(folder.join(ANCHOR), flags, Mode::RUSR | Mode::WUSR).map_err(std::io::Error::from);
+    let written = file.and_then(|file| fs::File::from(file).write_all(format!("{head}\n{head}\n").as_bytes()));
+    written.map_err(|error| LedgerError::Unwritable(format!("cannot write `{ANCHOR}`: {error}")))
 }
 
 #[cfg(test)]
@@ -92,7 +110,7 @@ mod tests {
         assert_eq!(anchor(folder.path()), None);
         for seq in [9, 10, 3] {
             let head = Head { seq, hash: Hash([seq as u8; 32]) };
-            set_anchor(folder.path(), head);
+            set_anchor(folder.path(), head).expect("written");
             assert_eq!(anchor(folder.path()), Some(head));
         }
         // As an earlier version wrote it, and as nobody leaves it for long.

@@ -68,28 +68,23 @@ pub(super) fn end(log: &Path, known: Option<LogEnd>) -> io::Result<Option<LogEnd
     {
         end = LogEnd { uncommitted: 0, ..known };
     }
-    let (mut frame, mut frames) = ([0; FRAME], Vec::new());
-    while read(&log.file, &mut frame, log.at(end.committed + frames.len()))? && frame[8..16] == salts {
-        frames.push(frame);
-    }
-    // The last commit that is whole. What is left of a write that stopped, or of an older one that was overwritten in part, does
-    // not continue the checksums.
-    let is_commit = |frame: &Frame| number(frame, 4) != 0;
-    let before = |index: usize| index.checked_sub(1).and_then(|index| frames.get(index)).map_or(end.sums, stored);
-    let mut ahead = frames.len();
-    while let Some(commit) = frames[..ahead].iter().rposition(is_commit) {
-        let first = frames[..commit].iter().rposition(is_commit).map_or(0, |before| before + 1);
-        if log.continues(end.committed + first, before(first), &frames[first..=commit])? {
-            let last = Some((before(commit), frames[commit]));
-            let sums = stored(&frames[commit]);
-            frames.drain(..=commit);
-            end = LogEnd { committed: end.committed + commit + 1, sums, last, ..end };
+    let (mut frame, mut content, mut pages, mut sums) = ([0; FRAME], vec![0; log.page], end.committed, end.sums);
+    while read(&log.file, &mut frame, log.at(pages))? && frame[8..16] == salts {
+        let before = sums;
+        // What is left of a write that stopped, or of an older one that was overwritten in part, does not continue the checksums.
+        if !log.continues(pages, &mut sums, &frame, &mut content)? {
             break;
         }
-        ahead = commit;
+        pages += 1;
+        if number(&frame, 4) != 0 {
+            end = LogEnd { committed: pages, sums, last: Some((before, frame)), ..end };
+        }
     }
-    if !frames.is_empty() && log.continues(end.committed, end.sums, &frames[..1])? {
-        end.uncommitted = frames.len() as u64;
+    if pages > end.committed {
+        while read(&log.file, &mut frame, log.at(pages))? && frame[8..16] == salts {
+            pages += 1;
+        }
+        end.uncommitted = (pages - end.committed) as u64;
     }
     Ok(Some(end))
 }
@@ -110,23 +105,19 @@ impl Log {
     /// Returns whether the last page that is known is still there.
     fn has(&self, known: &LogEnd) -> io::Result<bool> {
         let Some((sums, last)) = &known.last else { return Ok(true) };
-        let (index, mut frame) = (known.committed - 1, [0; FRAME]);
-        Ok(read(&self.file, &mut frame, self.at(index))? && frame == *last && self.continues(index, *sums, &[frame])?)
+        let (index, mut sums, mut frame) = (known.committed - 1, *sums, [0; FRAME]);
+        Ok(read(&self.file, &mut frame, self.at(index))?
+            && frame == *last
+            && self.continues(index, &mut sums, &frame, &mut vec![0; self.page])?)
     }
 
-    /// Returns whether these pages from an index on continue the checksums before them.
-    fn continues(&self, index: usize, mut sums: Sums, frames: &[Frame]) -> io::Result<bool> {
-        let mut content = vec![0; self.page];
-        for (index, frame) in (index..).zip(frames) {
-            if !read(&self.file, &mut content, self.at(index) + FRAME)? {
-                return Ok(false);
-            }
-            sums = checksum(checksum(sums, &frame[..8], self.is_big_endian), &content, self.is_big_endian);
-            if sums != stored(frame) {
-                return Ok(false);
-            }
+    /// Returns whether the page at an index continues the checksums before it, which become those after it.
+    fn continues(&self, index: usize, sums: &mut Sums, frame: &Frame, content: &mut [u8]) -> io::Result<bool> {
+        if !read(&self.file, content, self.at(index) + FRAME)? {
+            return Ok(false);
         }
-        Ok(true)
+        *sums = checksum(checksum(*sums, &frame[..8], self.is_big_endian), content, self.is_big_endian);
+        Ok(*sums == stored(frame))
     }
 }
 

@@ -257,6 +257,34 @@ fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
 }
 
 #[test]
+fn nothing_is_acknowledged_without_the_file_of_the_last_entry() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 2);
+    let head = folder.path().join("ledger.head");
+    fs::remove_file(&head).expect("removed");
+    fs::create_dir(&head).expect("made");
+    let error = ledger.append_one(&project(), note("lost")).expect_err("refused").to_string();
+    assert!(error.contains("cannot write `ledger.head`"), "{error}");
+    let error = SqliteLedger::open(folder.path()).expect_err("refused").to_string();
+    assert!(error.contains("`ledger.head` in it is not a regular file"), "{error}");
+}
+
+#[test]
+fn a_ledger_that_lost_its_end_is_not_read_as_a_shorter_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(filled(folder.path(), 2));
+    for name in ["ledger.db-wal", "ledger.db-shm"] {
+        fs::remove_file(folder.path().join(name)).expect("removed");
+    }
+    let ledger = SqliteLedger::open(folder.path());
+    let read = ledger.and_then(|ledger| ledger.entries(&Filter::default()));
+    assert!(matches!(read, Err(LedgerError::Damaged(_))), "{read:?}");
+    fs::remove_file(folder.path().join(FILE)).expect("removed");
+    let opened = SqliteLedger::open_existing(folder.path());
+    assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
+}
+
+#[test]
 fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
     let log = |folder: &Path| folder.join("ledger.db-wal");
     let cut = |folder: &Path, to: u64| {
@@ -275,11 +303,16 @@ fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
         .expect("written");
     };
     type Tamper<'a> = (&'a str, &'a dyn Fn(&Path));
-    let tampers: [Tamper<'_>; 5] = [
+    let byte = |folder: &Path, at: u64| {
+        let file = fs::File::options().write(true).open(log(folder)).expect("the log");
+        std::os::unix::fs::FileExt::write_all_at(&file, b"X", at).expect("written");
+    };
+    let tampers: [Tamper<'_>; 6] = [
         ("emptied", &|folder| cut(folder, 0)),
         ("cut to its beginning", &|folder| cut(folder, 1)),
         ("cut in the middle", &|folder| cut(folder, 5)),
         ("its header overwritten", &|folder| zeros(folder, 0)),
+        ("a byte of its first page overwritten", &|folder| byte(folder, 3_000)),
         ("its second half overwritten", &|folder| zeros(folder, 50_000)),
     ];
     for (what, tamper) in tampers {
