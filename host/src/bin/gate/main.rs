@@ -140,6 +140,7 @@ fn program() -> ExitCode {
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();
+    let exit = exit.inspect(|exit| caller_limits::mention_after(*exit));
     let exit = exit.unwrap_or_else(|error: Error| print_error(global, &error));
     ExitCode::from(exit.code())
 }
