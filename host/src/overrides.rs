@@ -203,12 +203,13 @@ pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTree
             expired.insert(entry.seq);
             continue;
         }
-        let since = ledger.entries(&Filter { after: entry.seq - 1, ..Filter::default() })?;
-        let newest = since.last().map_or(0, clock::millis);
+        let newest = ledger.entries(&Filter { last: Some(1), ..Filter::default() })?;
+        let newest = newest.last().map_or(0, clock::millis);
         if newest.saturating_sub(clock::millis(entry)) >= lasts {
             expired.insert(entry.seq);
             continue;
         }
+        let since = ledger.entries(&Filter { after: entry.seq - 1, ..Filter::default() })?;
         let (status, text) = if longest_time(&since, &granted, now) >= lasts {
             expired.insert(entry.seq);
             (clock::EXPIRED, format!("the override of entry {} has expired", entry.seq))

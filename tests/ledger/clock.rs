@@ -173,6 +173,11 @@ fn an_override_lasts_when_the_clock_was_set_back_for_a_moment() {
     let stage = not_passed();
     skip(&stage, "--for 1h", 0);
     verified(&stage, &[(0, true), (-DAY, true), (0, true)]);
+    assert!(said(&stage.run(&["status"])).contains("Status: complete (unverified)"));
+    assert!(said(&stage.run_with_clock(&["status"], 2 * HOUR)).contains("Status: FAILED"));
+    // What was shown as expired stays so.
+    verified(&stage, &[(0, false)]);
+    assert!(said(&stage.run(&["status"])).contains("Status: FAILED"));
 }
 
 #[test]
