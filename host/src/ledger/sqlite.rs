@@ -16,7 +16,7 @@ use super::{
     body::{CutOff, Pruned},
 };
 use crate::text;
-use files::OpenFiles;
+use files::{Changed, OpenFiles};
 use log::LogEnd;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
@@ -78,6 +78,8 @@ pub struct SqliteLedger {
     is_new: AtomicBool,
     /// Whether the ledger did not end before the last entry that is known to be on the disk, when this process first read it.
     is_complete: AtomicBool,
+    /// When the database was changed last by `gate`, as far as is known, and whether somebody else has changed it since.
+    changed: Mutex<(Option<Changed>, bool)>,
     /// How far the log went after the last commit of this process.
     known: Mutex<Option<LogEnd>>,
     /// The last entry after the last write of this process; the zeroth before it.
@@ -96,7 +98,8 @@ impl SqliteLedger {
         let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
         let seen = Mutex::new(Head { seq: 0, hash: Hash::ZERO });
         let (is_complete, known) = (AtomicBool::default(), Mutex::default());
-        Ok(Self { folder, named: named.to_owned(), files, is_new, is_complete, known, seen, connection })
+        let changed = Mutex::new((folder::changed(&folder), false));
+        Ok(Self { folder, named: named.to_owned(), files, is_new, is_complete, changed, known, seen, connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
@@ -152,9 +155,11 @@ impl SqliteLedger {
         let synchronous = if by_sqlite { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
         connection.execute_batch(synchronous).map_err(unwritable)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
+        self.is_ours(&transaction, durability)?;
         let before = self.log_end(*self.known.lock())?;
         let done = work(&transaction, before.as_ref())?;
         transaction.commit().map_err(unwritable)?;
+        self.changed.lock().0 = files::changed(&self.folder);
         if by_sqlite {
             self.is_new.store(false, Ordering::Relaxed);
         } else if durability == Durability::Power {
@@ -165,6 +170,20 @@ impl SqliteLedger {
         self.is_logged(&mut connection, before.as_ref(), durability)?;
         *guard = Some(connection);
         Ok(done)
+    }
+
+    /// Looks for damage before a commit is acknowledged, if somebody else has changed the database: later processes could not
+    /// find earlier entries.
+    fn is_ours(&self, transaction: &Transaction<'_>, durability: Durability) -> Result<(), LedgerError> {
+        let mut changed = self.changed.lock();
+        let now = files::changed(&self.folder);
+        // Another process writes down what it has changed.
+        changed.1 |= changed.0 != now && folder::changed(&self.folder) != now;
+        if changed.1 && durability == Durability::Power {
+            check::structure(transaction).map_or(Ok(()), |damage| Err(LedgerError::Damaged(damage)))?;
+            changed.1 = false;
+        }
+        Ok(())
     }
 
     /// Refuses a log that does not contain the commit that this process has just made. The next process reads the log from its
@@ -283,7 +302,7 @@ impl Ledger for SqliteLedger {
             *self.seen.lock() = head;
             if durability == Durability::Power {
                 self.is_readable(last)?;
-                folder::set_anchor(&self.folder, head)?;
+                folder::set_anchor(&self.folder, head, self.changed.lock().0)?;
             }
         }
         Ok(appended)
@@ -361,7 +380,8 @@ impl Ledger for SqliteLedger {
             rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
             Ok(entry)
         })?;
-        folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash })?;
+        let head = Head { seq: pruned.seq, hash: pruned.hash };
+        folder::set_anchor(&self.folder, head, self.changed.lock().0)?;
         Ok(pruned)
     }
 }

@@ -1,5 +1,6 @@
 //! The state folder: it belongs to one user, and has a small file next to the database that records the last entry.
 
+use super::files::Changed;
 use crate::ledger::chain::{Damage, DamageKind};
 use crate::ledger::{Head, LedgerError};
 use crate::own_folder::{self, OwnFolder};
@@ -62,11 +63,23 @@ fn sync(folder: &Path) -> std::io::Result<()> {
 /// How often the file is read while somebody writes it.
 const TRIES: usize = 100;
 
+/// Returns when the database was changed last before the file was last written, if that is known.
+pub(super) fn changed(folder: &Path) -> Option<Changed> {
+    let text = text(folder)?;
+    let (seconds, rest) = text.lines().nth(2)?.split_once('.')?;
+    Some((seconds.parse().ok()?, rest.parse().ok()?))
+}
+
+fn text(folder: &Path) -> Option<String> {
+    let mut text = String::new();
+    regular_file::open(&folder.join(ANCHOR), Symlinks::Refuse).ok()?.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
 /// Returns the last entry at the time when the file was last written, if that is known.
 pub(super) fn anchor(folder: &Path) -> Option<Head> {
     for _ in 0..TRIES {
-        let mut text = String::new();
-        regular_file::open(&folder.join(ANCHOR), Symlinks::Refuse).ok()?.read_to_string(&mut text).ok()?;
+        let text = text(folder)?;
         let mut lines = text.lines();
         let head = lines.next().and_then(|line| line.parse().ok());
         // While another process writes it, its lines differ.
@@ -89,13 +102,15 @@ pub(super) fn reaches(anchor: Head, last: u64) -> Result<(), LedgerError> {
     Err(LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message)))
 }
 
-/// Stores the last entry. Without it, nobody would notice that later entries were removed.
-pub(super) fn set_anchor(folder: &Path, head: Head) -> Result<(), LedgerError> {
+/// Stores the last entry, and when the database was changed last. Without this, nobody would notice that later entries were removed.
+pub(super) fn set_anchor(folder: &Path, head: Head, changed: Option<Changed>) -> Result<(), LedgerError> {
     // In place, because creating and renaming a file takes longer. Written twice, so that a reader can tell whether it has read
-    // half of it. Only the first two lines count, so what is left of a longer text does not matter.
+    // half of it. Only the first three lines count, so what is left of a longer text does not matter.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(folder.join(ANCHOR), flags, Mode::RUSR | Mode::WUSR).map_err(std::io::Error::from);
-    let written = file.and_then(|file| fs::File::from(file).write_all(format!("{head}\n{head}\n").as_bytes()));
+    let (seconds, nanoseconds) = changed.unwrap_or_default();
+    let text = format!("{head}\n{head}\n{seconds}.{nanoseconds}\n");
+    let written = file.and_then(|file| fs::File::from(file).write_all(text.as_bytes()));
     written.map_err(|error| LedgerError::Unwritable(format!("cannot write `{ANCHOR}`: {error}")))
 }
 
@@ -110,8 +125,8 @@ mod tests {
         assert_eq!(anchor(folder.path()), None);
         for seq in [9, 10, 3] {
             let head = Head { seq, hash: Hash([seq as u8; 32]) };
-            set_anchor(folder.path(), head).expect("written");
-            assert_eq!(anchor(folder.path()), Some(head));
+            set_anchor(folder.path(), head, Some((7, seq as i64))).expect("written");
+            assert_eq!((anchor(folder.path()), changed(folder.path())), (Some(head), Some((7, seq as i64))));
         }
         // As an earlier version wrote it, and as nobody leaves it for long.
         let head = Head { seq: 7, hash: Hash([7; 32]) };

@@ -68,11 +68,12 @@ pub(super) fn end(log: &Path, known: Option<LogEnd>) -> io::Result<Option<LogEnd
     {
         end = LogEnd { uncommitted: 0, ..known };
     }
-    let (mut frame, mut content, mut pages, mut sums) = ([0; FRAME], vec![0; log.page], end.committed, end.sums);
-    while read(&log.file, &mut frame, log.at(pages))? && frame[8..16] == salts {
+    let (mut page, mut pages, mut sums) = (vec![0; FRAME + log.page], end.committed, end.sums);
+    while let Some((frame, content)) = log.read_page(pages, &mut page)?.filter(|(frame, _)| frame[8..16] == salts) {
         let before = sums;
         // What is left of a write that stopped, or of an older one that was overwritten in part, does not continue the checksums.
-        if !log.continues(pages, &mut sums, &frame, &mut content)? {
+        sums = log.sums(before, &frame, content);
+        if sums != stored(&frame) {
             break;
         }
         pages += 1;
@@ -81,6 +82,7 @@ pub(super) fn end(log: &Path, known: Option<LogEnd>) -> io::Result<Option<LogEnd
         }
     }
     if pages > end.committed {
+        let mut frame = [0; FRAME];
         while read(&log.file, &mut frame, log.at(pages))? && frame[8..16] == salts {
             pages += 1;
         }
@@ -105,19 +107,20 @@ impl Log {
     /// Returns whether the last page that is known is still there.
     fn has(&self, known: &LogEnd) -> io::Result<bool> {
         let Some((sums, last)) = &known.last else { return Ok(true) };
-        let (index, mut sums, mut frame) = (known.committed - 1, *sums, [0; FRAME]);
-        Ok(read(&self.file, &mut frame, self.at(index))?
-            && frame == *last
-            && self.continues(index, &mut sums, &frame, &mut vec![0; self.page])?)
+        let mut page = vec![0; FRAME + self.page];
+        let found = self.read_page(known.committed - 1, &mut page)?;
+        Ok(found.is_some_and(|(frame, content)| frame == *last && self.sums(*sums, &frame, content) == stored(last)))
     }
 
-    /// Returns whether the page at an index continues the checksums before it, which become those after it.
-    fn continues(&self, index: usize, sums: &mut Sums, frame: &Frame, content: &mut [u8]) -> io::Result<bool> {
-        if !read(&self.file, content, self.at(index) + FRAME)? {
-            return Ok(false);
-        }
-        *sums = checksum(checksum(*sums, &frame[..8], self.is_big_endian), content, self.is_big_endian);
-        Ok(*sums == stored(frame))
+    /// Reads the page at an index into a buffer; `None` where the file ends before that.
+    fn read_page<'a>(&self, index: usize, buffer: &'a mut [u8]) -> io::Result<Option<(Frame, &'a [u8])>> {
+        let is_there = read(&self.file, buffer, self.at(index))?;
+        Ok(buffer.split_first_chunk().filter(|_| is_there).map(|(frame, content)| (*frame, content)))
+    }
+
+    /// Returns the checksums after a page.
+    fn sums(&self, before: Sums, frame: &Frame, content: &[u8]) -> Sums {
+        checksum(checksum(before, &frame[..8], self.is_big_endian), content, self.is_big_endian)
     }
 }
 

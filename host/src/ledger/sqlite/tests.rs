@@ -257,6 +257,26 @@ fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
 }
 
 #[test]
+fn nothing_is_acknowledged_while_pages_of_the_database_are_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written_back(filled(folder.path(), 60));
+    let pages = fs::metadata(&path).expect("there").len() / 4096;
+    let original = fs::read(&path).expect("the file");
+    for page in 2..pages {
+        fs::write(&path, &original).expect("written");
+        let ledger = SqliteLedger::open(folder.path()).expect("open");
+        let file = fs::File::options().write(true).open(&path).expect("the file");
+        std::os::unix::fs::FileExt::write_all_at(&file, &[0; 4096], page * 4096).expect("overwritten");
+        ledger.append_one(&project(), note("lost")).expect_err("during the run");
+        let after = SqliteLedger::open(folder.path()).and_then(|ledger| ledger.append_one(&project(), note("lost")));
+        after.expect_err("the next run");
+    }
+    fs::write(&path, &original).expect("written");
+    let ledger = SqliteLedger::open(folder.path()).expect("open");
+    assert_eq!(ledger.append_one(&project(), note("61")).expect("appended").seq, 61);
+}
+
+#[test]
 fn nothing_is_acknowledged_without_the_file_of_the_last_entry() {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = filled(folder.path(), 2);
