@@ -105,7 +105,7 @@ impl SqliteLedger {
     /// Opens the ledger in a folder, or returns `None` if there is none.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>, LedgerError> {
         match folder.join(FILE).symlink_metadata() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder.is_absolute() => {
                 folder::anchor(folder).map_or(Ok(None), |anchor| folder::reaches(anchor, 0).map(|()| None))
             }
             // A folder that cannot be looked into is refused with its reason.
@@ -119,6 +119,15 @@ impl SqliteLedger {
         let anchor = folder::anchor(&self.folder);
         let last = ChainEnds::read(connection)?.head.seq;
         anchor.map_or(Ok(()), |anchor| folder::reaches(anchor, last))
+    }
+
+    /// Calls [`Self::reaches_anchor`] before the first read; every append calls it too.
+    fn is_whole(&self, connection: &Connection) -> Result<(), LedgerError> {
+        if !self.is_complete.load(Ordering::Relaxed) {
+            self.reaches_anchor(connection)?;
+            self.is_complete.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Returns the path of the database.
@@ -310,10 +319,7 @@ impl Ledger for SqliteLedger {
 
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
         self.read(|connection| {
-            if !self.is_complete.load(Ordering::Relaxed) {
-                self.reaches_anchor(connection)?;
-                self.is_complete.store(true, Ordering::Relaxed);
-            }
+            self.is_whole(connection)?;
             rows::select(connection, filter)
         })
     }
@@ -333,7 +339,10 @@ impl Ledger for SqliteLedger {
     }
 
     fn head(&self) -> Result<Head, LedgerError> {
-        self.read(|connection| Ok(ChainEnds::read(connection)?.head))
+        self.read(|connection| {
+            self.is_whole(connection)?;
+            Ok(ChainEnds::read(connection)?.head)
+        })
     }
 
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError> {

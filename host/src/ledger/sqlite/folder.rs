@@ -10,6 +10,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+/// The longest path below which SQLite opens a database.
+const MAX_PATH: usize = 480;
 /// Where earlier versions stored the inputs of runs.
 const RUNS: &str = "runs";
 /// Written after each durable append, without an fsync: it may be behind the ledger, but never ahead.
@@ -19,7 +21,13 @@ const ANCHOR: &str = "ledger.head";
 /// symlinks.
 pub(super) fn prepare(folder: &Path) -> Result<PathBuf, LedgerError> {
     let refused = |why: String| LedgerError::Folder { folder: folder.to_owned(), why };
+    if folder.is_relative() {
+        return Err(refused("its path is relative, and each folder would get a ledger of its own".to_owned()));
+    }
     let OwnFolder { path, grown } = own_folder::open(folder).map_err(refused)?;
+    if path.as_os_str().len() > MAX_PATH {
+        return Err(refused(format!("its path has more than {MAX_PATH} bytes")));
+    }
     // Without this fsync, a power loss could remove the whole folder.
     grown.iter().try_for_each(|folder| sync(folder)).map_err(|error| refused(error.to_string()))?;
     earlier_runs(&path.join(RUNS)).map_err(|why| refused(format!("`{RUNS}` in it: {why}")))?;

@@ -257,6 +257,28 @@ fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
 }
 
 #[test]
+fn a_path_that_is_relative_or_too_long_is_refused_with_its_reason() {
+    for opened in
+        [SqliteLedger::open(Path::new("state")), SqliteLedger::open_existing(Path::new("a")).map(Option::unwrap)]
+    {
+        let error = opened.expect_err("refused").to_string();
+        assert!(error.contains("its path is relative"), "{error}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    for length in [470, 480, 481, 500, 520] {
+        let mut path = folder.clone();
+        while path.as_os_str().len() + 1 < length {
+            path.push("x".repeat((length - path.as_os_str().len() - 1).min(100)));
+        }
+        let refused = SqliteLedger::open(&path).and_then(|ledger| ledger.append_one(&project(), note("1"))).err();
+        let length = path.as_os_str().len();
+        assert_eq!(refused.is_some(), length > 480, "{length}: {refused:?}");
+        assert!(refused.is_none_or(|error| error.to_string().contains("more than 480 bytes")));
+    }
+}
+
+#[test]
 fn nothing_is_acknowledged_while_pages_of_the_database_are_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written_back(filled(folder.path(), 60));
