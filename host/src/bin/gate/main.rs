@@ -52,6 +52,7 @@ use clap::{CommandFactory, FromArgMatches};
 use error::{Error, Make as _};
 use gatehost::error::Exit;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -70,10 +71,13 @@ fn program() -> ExitCode {
                 document(&error);
                 return ExitCode::from(Exit::Mistake.code());
             }
-            // Help, or a usage error. If it cannot be written, there is nobody to tell.
-            let _ = said.print();
+            // Help, or a usage error.
+            let printed = said.print().and_then(|()| std::io::stdout().flush());
             if !said.use_stderr() {
-                return ExitCode::from(Exit::Pass.code());
+                let failed = printed.err().filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+                let failed = failed.map(|error| Error::host("cannot write to stdout").because(error));
+                failed.iter().for_each(|error| error.print(false));
+                return ExitCode::from(failed.map_or(Exit::Pass, |error| error.exit()).code());
             }
             // The first line follows `error: `; the rest is the usage.
             let message = said.render().to_string();
