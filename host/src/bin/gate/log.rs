@@ -38,7 +38,8 @@ pub(crate) struct LogArgs {
     /// An earlier output of `--head`, which must be part of the chain
     #[arg(long, value_name = "HEAD", requires = "verify")]
     anchor: Option<Head>,
-    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped. Less than `1d` needs a terminal
+    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped. Without a terminal, only the time
+    /// counts that the machine has run, and less than `1d` is refused
     #[arg(long, value_name = "AGE", value_parser = age)]
     prune: Option<Duration>,
     /// Record at a terminal that the clock of this machine is right. Needed after it was wrong, or after a long time without entries
