@@ -6,6 +6,7 @@ use gatehost::ledger::body::{StepStart, Uptime};
 use gatehost::ledger::history::TaskHistory;
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry, clock};
 use serde_json::json;
+use std::process::Command;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -70,6 +71,26 @@ fn an_agent_drops_no_attempts_by_many_runs_with_any_clock() {
     assert_eq!(at_terminal(&slow, "log --confirm-clock", "right").status.code(), Some(0));
     assert!(said(&slow.run(&["log", "--prune", "1d"])).contains("nothing to drop"));
     assert_eq!(attempts(&stage), 2);
+}
+
+#[test]
+fn a_time_namespace_makes_no_entry_old() {
+    let namespace = ["-rT", "--boottime", "9999999"];
+    if !Command::new("unshare").args(namespace).arg("true").output().is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let stage = Stage::new();
+    submit(&stage, json!({ "id": "t1" }), false);
+    for args in [&["run"][..], &["log", "--prune", "1d"]] {
+        let gate = stage.gate(args);
+        let mut later = Command::new("unshare");
+        later.args(namespace).arg(gate.get_program()).args(gate.get_args());
+        later.envs(gate.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = later.current_dir(stage.work()).output().expect("it runs");
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
+    }
+    assert!(said(&stage.run(&["log", "--prune", "1d"])).contains("nothing to drop"));
+    assert_eq!(attempts(&stage), 1);
 }
 
 #[test]
