@@ -116,7 +116,7 @@ fn limits_of_memory_are_named() {
 #[test]
 fn limits_of_files_and_processor_time_are_named() {
     let limited = Limited::new(false);
-    for (flag, value) in [("-f", 0), ("-f", 16), ("-f", 64), ("-n", 12), ("-n", 64), ("-t", 1)] {
+    for (flag, value) in [("-f", 0), ("-f", 16), ("-f", 64), ("-n", 12), ("-n", 64), ("-n", 100), ("-t", 1)] {
         limited.every_command(flag, value);
     }
 }
@@ -143,6 +143,31 @@ fn limits_of_processes_are_named() {
     for value in [1, 2, 10] {
         limited.every_command("-u", value);
     }
+    // Commands that need processes of their own never fail for the lack of them.
+    let names = ["a", "b", "c", "d"];
+    let mut gate = format!("[gate.default]\nall = {names:?}\n[retry]\ninfra = 0\n");
+    for name in names {
+        gate += &format!("[check.{name}]\nverifier = \"command\"\ngrants = [\"command:{name}\"]\n");
+        gate += &format!("[command.{name}]\nrun = [\"sh\", \"-c\", \"sleep 0.1 | sleep 0.1; test -f gate.toml\"]\n");
+    }
+    fs::write(limited.work().join("processes.toml"), gate).expect("written");
+    for value in (16..64).step_by(4) {
+        let output = limited.shell(&format!("ulimit -u {value} && exec $0 run -c processes.toml"), "");
+        let said = said(&output);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "ulimit -u {value}: {:?}\n{said}", output.status);
+        assert!(output.status.success() || said.contains("`ulimit -u`"), "ulimit -u {value}: {said}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_while_it_is_mapped_is_named() {
+    let limited = Limited::new(false);
+    let hello = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {} });
+    let script =
+        "coproc $0 mcp; pid=$COPROC_PID; cat >&${COPROC[1]}; read -r answer <&${COPROC[0]}; kill -BUS $pid; wait $pid";
+    let output = limited.shell(script, &format!("{hello}\n"));
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("error: a file that `gate` reads was cut off"), "{}", said(&output));
 }
 
 #[test]

@@ -84,6 +84,9 @@ pub enum OverrideRefused {
         /// When the override expires, in seconds since 1970.
         until: u64,
     },
+    /// The same was granted before, and has expired.
+    #[error("entry {0} granted this override, which has expired; an override is granted once")]
+    Repeated(u64),
     /// There is no terminal.
     #[error("an override needs a person at a terminal, or a signature")]
     NoTerminal,
@@ -200,20 +203,17 @@ pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTree
             expired.insert(entry.seq);
             continue;
         }
-        let newest = ledger
-            .entries(&Filter { last: Some(1), ..Filter::default() })?
-            .pop()
-            .map_or(0, |last| clock::millis(&last));
+        let newest = ledger.entries(&Filter { last: Some(1), ..Filter::default() })?;
+        let newest = newest.last().map_or(0, clock::millis);
         if newest.saturating_sub(clock::millis(entry)) >= lasts {
             expired.insert(entry.seq);
             continue;
         }
         let since = ledger.entries(&Filter { after: entry.seq - 1, ..Filter::default() })?;
-        let by_machine = granted.uptime.as_ref().and_then(Uptime::elapsed).unwrap_or_default() * 1_000;
-        let (status, text) = if clock::longest_since_first(&since, now).max(by_machine) >= lasts {
+        let (status, text) = if longest_time(&since, &granted, now) >= lasts {
             expired.insert(entry.seq);
             (clock::EXPIRED, format!("the override of entry {} has expired", entry.seq))
-        } else if now + SLACK < newest {
+        } else if now.saturating_add(SLACK) < newest {
             // From this note on, the time counts that the clock shows.
             (clock::SET_BACK, "the clock shows an earlier time than the newest entry".to_owned())
         } else {
@@ -226,6 +226,25 @@ pub fn expired(ledger: &dyn Ledger, entries: &[Entry], now: u64) -> Result<BTree
         let _ = ledger.append_one(&entry.project, note);
     }
     Ok(expired)
+}
+
+/// Returns the longest time that can have passed since an override was granted, in milliseconds. `since` begins with its entry.
+fn longest_time(since: &[Entry], granted: &Override, now: u64) -> u64 {
+    let shown = since.first().map_or(0, clock::millis);
+    let by_uptime = |then: &Uptime, uptime: &Uptime| match then.until(uptime) {
+        Some(seconds) => (true, seconds.saturating_mul(1_000)),
+        // It was granted before the machine was started.
+        None => (false, uptime.seconds.saturating_mul(1_000)),
+    };
+    let machine = granted.uptime.as_ref().zip(Uptime::now()).map(|(then, uptime)| by_uptime(then, &uptime));
+    let (is_same_boot, run) = machine.unwrap_or_default();
+    // A clock that shows what the machine has run was right when the override was granted, and is right now. Otherwise it was set, and
+    // every step ahead counts.
+    let by_clock = match is_same_boot && now.abs_diff(shown.saturating_add(run)) <= SLACK {
+        true => since.iter().map(clock::millis).fold(now, u64::max).saturating_sub(shown),
+        false => clock::longest_since_first(since, now),
+    };
+    by_clock.max(run)
 }
 
 /// Returns how long an override lasts, in milliseconds.

@@ -2,9 +2,11 @@
 
 use super::Stage;
 use super::commands::{at_terminal, at_terminal_with_clock, in_git, now, record, said, submit};
+use gatehost::ledger::body::{StepStart, Uptime};
 use gatehost::ledger::history::TaskHistory;
-use gatehost::ledger::{Filter, Ledger, clock};
+use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry, clock};
 use serde_json::json;
+use std::process::Command;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -23,7 +25,7 @@ fn a_clock_ahead_drops_no_attempts() {
         let output = stage.run_with_clock(&["log", "--prune", "30d"], 40 * DAY);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         assert!(said(&output).contains("nothing to drop"), "{}", said(&output));
-        assert!(said(&output).contains("run `gate log --confirm-clock` at a terminal"), "{}", said(&output));
+        assert!(said(&output).contains("if the clock is right, drop them at a terminal"), "{}", said(&output));
         let output = stage.run_with_clock(&["log", "--prune", "1d"], 2 * DAY);
         assert!(said(&output).contains("nothing to drop"), "{}", said(&output));
         assert_eq!(attempts(&stage), 2);
@@ -54,20 +56,77 @@ fn a_clock_that_jumps_a_few_times_drops_no_attempts() {
 }
 
 #[test]
-fn entries_are_dropped_when_the_chain_has_seen_their_age_or_a_person_confirms_the_clock() {
+fn an_agent_drops_no_attempts_by_many_runs_with_any_clock() {
+    let stage = Stage::new();
+    for _ in 0..2 {
+        submit(&stage, json!({ "id": "t1" }), false);
+    }
+    for run in 1..=32 {
+        stage.run_with_clock(&["run"], run * 3_000);
+    }
+    assert!(said(&stage.run_with_clock(&["log", "--prune", "1d"], 2 * DAY)).contains("nothing to drop"));
+    // Nor after a clock that was slow when they were made.
+    let slow = Stage::new();
+    slow.run_with_clock(&["run"], -i64::try_from(now()).expect("a time"));
+    assert_eq!(at_terminal(&slow, "log --confirm-clock", "right").status.code(), Some(0));
+    assert!(said(&slow.run(&["log", "--prune", "1d"])).contains("nothing to drop"));
+    assert_eq!(attempts(&stage), 2);
+}
+
+#[test]
+fn a_time_namespace_makes_no_entry_old() {
+    let namespace = ["-rT", "--boottime", "9999999"];
+    if !Command::new("unshare").args(namespace).arg("true").output().is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let stage = Stage::new();
+    submit(&stage, json!({ "id": "t1" }), false);
+    for args in [&["run"][..], &["log", "--prune", "1d"]] {
+        let gate = stage.gate(args);
+        let mut later = Command::new("unshare");
+        later.args(namespace).arg(gate.get_program()).args(gate.get_args());
+        later.envs(gate.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = later.current_dir(stage.work()).output().expect("it runs");
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
+    }
+    assert!(said(&stage.run(&["log", "--prune", "1d"])).contains("nothing to drop"));
+    assert_eq!(attempts(&stage), 1);
+}
+
+#[test]
+fn without_a_person_entries_are_dropped_when_the_machine_has_run_for_long_enough_since() {
+    let stage = Stage::new();
+    let started = |seconds: i64| {
+        let uptime = Some(Uptime { boot: "another".to_owned(), seconds: seconds.unsigned_abs() });
+        let started = StepStart { uptime, ..StepStart::now("gate") };
+        let entry = NewEntry::new(EntryKind::StepStarted, Labels::default(), &started).expect("JSON");
+        stage.ledger().append_one(&stage.project(), entry).expect("appended");
+    };
+    for day in 0..=5 {
+        started(day * DAY);
+    }
+    let output = stage.run_with_clock(&["log", "--prune", "2d"], -DAY);
+    assert!(said(&output).contains("dropped entries 1 to 4;"), "{}", said(&output));
+    assert_eq!(stage.run(&["log", "--verify"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_person_drops_entries_when_the_chain_has_seen_their_age_or_the_clock_is_confirmed() {
     let daily = Stage::new();
     for day in 0..40 {
         let output = daily.run_with_clock(&["run"], (day - 40) * DAY);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     }
-    let output = daily.run(&["log", "--prune", "30d"]);
+    let output = at_terminal(&daily, "log --prune 30d", "");
     assert!(said(&output).contains("dropped entries 1 to "), "{}", said(&output));
     assert_eq!(daily.run(&["log", "--verify"]).status.code(), Some(0));
 
     let idle = Stage::new();
     idle.run_with_clock(&["run"], -60 * DAY);
     idle.run(&["run"]);
-    assert!(said(&idle.run(&["log", "--prune", "30d"])).contains("nothing to drop"));
+    let output = at_terminal(&idle, "log --prune 30d", "");
+    assert!(said(&output).contains("nothing to drop"), "{}", said(&output));
+    assert!(said(&output).contains("run `gate log --confirm-clock`, and drop them again"), "{}", said(&output));
     let refused = idle.run(&["log", "--confirm-clock"]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(said(&refused).contains("by a person at a terminal"), "{}", said(&refused));
@@ -75,7 +134,7 @@ fn entries_are_dropped_when_the_chain_has_seen_their_age_or_a_person_confirms_th
     assert!(said(&idle.run(&["log", "--prune", "30d"])).contains("nothing to drop"));
     let confirmed = at_terminal(&idle, "log --confirm-clock", "right");
     assert!(said(&confirmed).contains("the clock is right"), "{}", said(&confirmed));
-    let output = idle.run(&["log", "--prune", "30d"]);
+    let output = at_terminal(&idle, "log --prune 30d", "");
     assert!(said(&output).contains("dropped entries 1 to 2;"), "{}", said(&output));
     assert_eq!(idle.run(&["log", "--verify"]).status.code(), Some(0));
 }
@@ -131,6 +190,18 @@ fn an_override_does_not_last_longer_because_the_clock_was_set_back_when_somethin
 }
 
 #[test]
+fn an_override_lasts_when_the_clock_was_set_back_for_a_moment() {
+    let stage = not_passed();
+    skip(&stage, "--for 1h", 0);
+    verified(&stage, &[(0, true), (-DAY, true), (0, true)]);
+    assert!(said(&stage.run(&["status"])).contains("Status: complete (unverified)"));
+    assert!(said(&stage.run_with_clock(&["status"], 2 * HOUR)).contains("Status: FAILED"));
+    // What was shown as expired stays so.
+    verified(&stage, &[(0, false)]);
+    assert!(said(&stage.run(&["status"])).contains("Status: FAILED"));
+}
+
+#[test]
 fn an_override_from_a_clock_ahead_lasts_no_longer() {
     let stage = not_passed();
     skip(&stage, "--for 1h", 40 * DAY);
@@ -170,5 +241,5 @@ fn a_year_of_five_digits_is_ahead_too() {
     let stage = not_passed();
     skip(&stage, "--for 1h", 0);
     stage.run_with_clock(&["run", "--files", "gate.toml"], 8_000 * 365 * DAY);
-    verified(&stage, &[(0, false)]);
+    verified(&stage, &[(0, false), (i64::MAX / 2_000, false)]);
 }

@@ -97,6 +97,16 @@ fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
     assert!(said(&output).contains("complete (unverified): let through by alice"), "{}", said(&output));
     let again = run(common(reason, &until), &["--signature", &signature]);
     assert!(said(&again).contains("already recorded"), "{}", said(&again));
+    // Neither another form of the signature nor the end of the override changes that.
+    let text = std::fs::read_to_string(&signature).expect("a signature");
+    std::fs::write(&signature, text + "\n").expect("written");
+    let again = run(common(reason, &until), &["--signature", &signature]);
+    assert!(said(&again).contains("already recorded"), "{}", said(&again));
+    assert_eq!(stage.run_with_clock(&["verify"], 7_200).status.code(), Some(1));
+    assert_eq!(at_terminal(&stage, "log --confirm-clock", "right").status.code(), Some(0));
+    let again = run(common(reason, &until), &["--signature", &signature]);
+    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
+    assert!(said(&again).contains("which has expired"), "{}", said(&again));
     let overrides = Filter::of(&stage.project()).kinds(&[EntryKind::Override]);
     assert_eq!(stage.ledger().entries(&overrides).expect("entries").len(), 1, "it applies once");
 }

@@ -42,6 +42,17 @@ fn fixes_are_written_from_an_ignored_folder() {
     assert_eq!(home.read("a.txt"), "one\n");
 }
 
+#[test]
+fn a_check_without_a_result_is_named_where_there_is_nothing_to_write() {
+    let gate = "[gate.main]\nall = [\"gone\"]\n[check.gone]\nverifier = \"command\"\ngrants = [\"command:gone\"]\n\
+                [command.gone]\nrun = [\"no-such-program\"]\n";
+    let home = Home::new(gate);
+    home.write("a.txt", "one\n");
+    let shown = home.gate(&["fix"]);
+    assert_eq!(shown.stdout, "fix: nothing to write: no finding has a fix; gate error\n");
+    assert!(shown.stderr.contains("gone: command.not-started: "), "{}", shown.stderr);
+}
+
 /// A linked worktree that is missing may be on a disk that is not mounted. Copies of killed runs are never mounted again.
 #[test]
 fn trying_fixes_forgets_no_worktree_but_copies() {

@@ -21,6 +21,16 @@ pub struct StepStart {
     pub attempt: Option<u32>,
     /// The process that does it, to find out later whether it still runs.
     pub process: Process,
+    /// How long the machine had run, from which the age of entries follows. Earlier versions did not store it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uptime: Option<Uptime>,
+}
+
+impl StepStart {
+    /// Returns the start of a step of this process, now.
+    pub fn now(step: &str) -> Self {
+        Self { step: step.to_owned(), process: Process::this(), uptime: Uptime::now(), ..Self::default() }
+    }
 }
 
 /// A process of this machine, identified across reboots.
@@ -196,17 +206,21 @@ pub struct Uptime {
 }
 
 impl Uptime {
-    /// Returns it now, if the system tells.
+    /// Returns it now, if the system tells. In a time namespace of its own, a process can choose it.
     pub fn now() -> Option<Self> {
+        const SYSTEM: &str = "time:[4026531834]";
+        // Without a link, the system has no time namespaces.
+        if std::fs::read_link("/proc/self/ns/time").is_ok_and(|namespace| namespace.as_os_str() != SYSTEM) {
+            return None;
+        }
         let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
         let seconds = uptime.split('.').next()?.parse().ok()?;
         Some(Self { boot: boot(), seconds }).filter(|uptime| !uptime.boot.is_empty())
     }
 
-    /// Returns the seconds since then, if the machine has run since.
-    pub fn elapsed(&self) -> Option<u64> {
-        let now = Self::now().filter(|now| now.boot == self.boot)?;
-        Some(now.seconds.saturating_sub(self.seconds))
+    /// Returns the seconds from then until now, if the machine has not been started anew since.
+    pub fn until(&self, now: &Self) -> Option<u64> {
+        (now.boot == self.boot).then(|| now.seconds.saturating_sub(self.seconds))
     }
 }
 

@@ -1,11 +1,13 @@
 //! The time of the chain: how much time has passed between entries, whatever happens to the clock of the machine.
 //!
-//! Every entry has the time that the clock showed when it was appended. A clock can be wrong, so two durations follow from the
+//! Every entry has the time that the clock showed when it was appended. A clock can be wrong, so three durations follow from the
 //! entries. An override expires by the longest time that can have passed ([`longest_since_first`]): time never runs back, and every step
-//! ahead counts. Entries are dropped by the time that the chain has seen ([`ages`]): a jump ahead counts for [`max_step`], until
-//! a person confirms the clock.
+//! ahead counts. A person drops entries by the time that the chain has seen ([`ages`]): a jump ahead counts for [`MAX_STEP`], until
+//! a person confirms the clock. Anybody else drops them by the time that the machine has run ([`ages_by_uptime`]): no clock counts.
 
-use super::{Entry, EntryKind};
+use super::body::{StepStart, Uptime};
+use super::{Entry, EntryKind, LedgerError};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The status of the note by which a person confirms that the clock is right.
@@ -17,15 +19,6 @@ pub const SET_BACK: &str = "clock-set-back";
 
 /// The most that the time between two entries counts for. It is less than a day, so that a repository that is used every day ages.
 pub const MAX_STEP: Duration = Duration::from_hours(20);
-/// How many times the time between two entries must count before entries are old enough, so that a few wrong times never make
-/// them old.
-const LEAST_STEPS: u32 = 30;
-
-/// Returns the most that the time between two entries counts for, where entries of this age are dropped.
-pub fn max_step(age: Duration) -> Duration {
-    MAX_STEP.min(age / LEAST_STEPS)
-}
-
 /// Returns when an entry was appended, by the clock of the machine, in milliseconds since 1970.
 pub fn millis(entry: &Entry) -> u64 {
     parsed(&entry.at).unwrap_or(0)
@@ -48,7 +41,8 @@ fn parsed(at: &str) -> Option<u64> {
 /// now: the sum of all steps ahead. All times are in milliseconds.
 pub fn longest_since_first(entries: &[Entry], now: u64) -> u64 {
     let times = entries.iter().map(millis).chain([now]);
-    times.clone().zip(times.skip(1)).map(|(before, after)| after.saturating_sub(before)).sum()
+    let steps = times.clone().zip(times.skip(1)).map(|(before, after)| after.saturating_sub(before));
+    steps.fold(0, u64::saturating_add)
 }
 
 /// Returns the latest time that the chain knows, in milliseconds since 1970. What it showed before a person confirmed the clock
@@ -58,9 +52,8 @@ pub fn latest(entries: &[Entry]) -> u64 {
 }
 
 /// Returns for each entry of the chain how much time the chain has seen since, in milliseconds. With `now`, the time since the
-/// newest entry counts too. Between two entries, at most `max_step` counts.
-pub fn ages(entries: &[Entry], now: Option<u64>, max_step: Duration) -> Vec<u64> {
-    let most = u64::try_from(max_step.as_millis()).unwrap_or(u64::MAX);
+/// newest entry counts too. Between two entries, at most [`MAX_STEP`] counts.
+pub fn ages(entries: &[Entry], now: Option<u64>) -> Vec<u64> {
     // For each entry, the latest time that the clock had shown, and what of it was seen.
     let (mut shown, mut seen): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -72,24 +65,50 @@ pub fn ages(entries: &[Entry], now: Option<u64>, max_step: Duration) -> Vec<u64>
             shown.push(at);
             seen.push(at);
         } else {
-            step(&mut shown, &mut seen, at, most);
+            step(&mut shown, &mut seen, at);
         }
     }
     if let Some(now) = now {
-        step(&mut shown, &mut seen, now, most);
+        step(&mut shown, &mut seen, now);
     }
     let end = seen.last().copied().unwrap_or_default();
     seen.truncate(entries.len());
     seen.into_iter().map(|seen| end.saturating_sub(seen)).collect()
 }
 
-fn step(shown: &mut Vec<u64>, seen: &mut Vec<u64>, at: u64, most: u64) {
+fn step(shown: &mut Vec<u64>, seen: &mut Vec<u64>, at: u64) {
+    const MOST: u64 = MAX_STEP.as_secs() * 1_000;
     let (Some(latest), Some(until)) = (shown.last().copied(), seen.last().copied()) else {
         shown.push(at);
         return seen.push(at);
     };
     shown.push(latest.max(at));
-    seen.push(until + at.saturating_sub(latest).min(most));
+    seen.push(until.saturating_add(at.saturating_sub(latest).min(MOST)));
+}
+
+/// Returns for each entry of the chain how long the machine has run since, in milliseconds: at least, and whatever the clock
+/// showed. Only the time between two starts of steps in the same boot counts, and from the last of them until now.
+pub fn ages_by_uptime(entries: &[Entry], now: Option<&Uptime>) -> Result<Vec<u64>, LedgerError> {
+    let (mut boots, mut passed) = (BTreeMap::new(), 0);
+    let mut see = |uptime: Uptime| {
+        let latest = boots.entry(uptime.boot).or_insert(uptime.seconds);
+        passed = u64::saturating_add(passed, uptime.seconds.saturating_sub(*latest));
+        *latest = uptime.seconds.max(*latest);
+        passed
+    };
+    // An entry between two starts is not older than the later one.
+    let (mut at, mut newest) = (Vec::new(), 0);
+    for entry in entries {
+        at.push(None);
+        if entry.kind == EntryKind::StepStarted
+            && let Some(uptime) = entry.read::<StepStart>()?.uptime
+        {
+            newest = see(uptime);
+            at.iter_mut().rev().take_while(|at| at.is_none()).for_each(|at| *at = Some(newest));
+        }
+    }
+    let now = now.map_or(newest, |now| see(now.clone()));
+    Ok(at.into_iter().map(|at| (now - at.unwrap_or(now)).saturating_mul(1_000)).collect())
 }
 
 fn is_confirmed(entry: &Entry) -> bool {
@@ -162,11 +181,51 @@ mod tests {
             ("confirmed, and later ahead", vec![(0, false), (2 * D, true), (60 * D, false)], None, 2 * DAY + 20 * HOUR),
         ] {
             let now = now.map(|now: i64| START.saturating_add_signed(now));
-            assert_eq!(ages(&entries(&times), now, MAX_STEP)[0], oldest, "{what}");
+            assert_eq!(ages(&entries(&times), now)[0], oldest, "{what}");
         }
-        assert_eq!(ages(&[], Some(1), MAX_STEP), Vec::<u64>::new());
+        assert_eq!(ages(&[], Some(1)), Vec::<u64>::new());
         let ahead = entries(&[(0, false), (60 * D, false), (H, true), (2 * H, false)]);
-        assert_eq!(ages(&ahead, None, MAX_STEP), [2 * HOUR, HOUR, HOUR, 0]);
+        assert_eq!(ages(&ahead, None), [2 * HOUR, HOUR, HOUR, 0]);
+    }
+
+    #[test]
+    fn without_a_person_only_the_time_that_the_machine_ran_makes_entries_old() {
+        let uptime = |(boot, seconds): (&str, u64)| Uptime { boot: boot.to_owned(), seconds };
+        let started = |at| {
+            let started = StepStart { uptime: Some(uptime(at)), ..StepStart::default() };
+            let body = serde_json::to_vec(&started).expect("JSON");
+            Entry { kind: EntryKind::StepStarted, body, ..entry(0, false) }
+        };
+        for (what, chain, now, expected) in [
+            ("never measured", vec![None, None], Some(("a", 100)), vec![0, 0]),
+            ("until the last start", vec![Some(("a", 10)), Some(("a", 40))], None, vec![30, 0]),
+            ("until now", vec![Some(("a", 10)), Some(("a", 40))], Some(("a", 45)), vec![35, 5]),
+            ("between starts", vec![Some(("a", 10)), None, Some(("a", 40))], Some(("a", 45)), vec![35, 5, 5]),
+            ("after the last start", vec![Some(("a", 10)), None], Some(("a", 45)), vec![35, 0]),
+            ("another boot", vec![Some(("a", 10)), Some(("b", 40)), Some(("b", 60))], Some(("b", 61)), vec![21, 21, 1]),
+            ("a boot without a start", vec![Some(("a", 10)), None], Some(("b", 90)), vec![0, 0]),
+            ("backwards", vec![Some(("a", 90)), Some(("a", 10)), Some(("a", 95))], None, vec![5, 5, 0]),
+            (
+                "absurd",
+                vec![Some(("a", 0)), Some(("a", u64::MAX)), Some(("b", 0))],
+                Some(("b", 9)),
+                vec![u64::MAX, 0, 0],
+            ),
+        ] {
+            let chain: Vec<Entry> = chain.into_iter().map(|at| at.map_or_else(|| entry(0, false), started)).collect();
+            let ages = ages_by_uptime(&chain, now.map(uptime).as_ref()).expect("ages");
+            let expected: Vec<u64> = expected.into_iter().map(|seconds: u64| seconds.saturating_mul(1_000)).collect();
+            assert_eq!(ages, expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn absurd_clocks_are_only_very_late() {
+        let mut chain = entries(&[(0, false), (0, false), (0, false)]);
+        chain[1].at = "4294967295-12-31T23:59:59.999Z".to_owned();
+        let now = u64::MAX - 1;
+        assert_eq!(longest_since_first(&chain, now), u64::MAX);
+        assert_eq!(ages(&chain, Some(now)).len(), 3);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
     body::{CutOff, Pruned},
 };
 use crate::text;
-use files::OpenFiles;
+use files::{Changed, OpenFiles};
 use log::LogEnd;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
@@ -76,6 +76,10 @@ pub struct SqliteLedger {
     files: OpenFiles,
     /// Whether the write-ahead log is new, and no commit has waited for its name yet.
     is_new: AtomicBool,
+    /// Whether the ledger did not end before the last entry that is known to be on the disk, when this process first read it.
+    is_complete: AtomicBool,
+    /// When the database was changed last by `gate`, as far as is known, and whether somebody else has changed it since.
+    changed: Mutex<(Option<Changed>, bool)>,
     /// How far the log went after the last commit of this process.
     known: Mutex<Option<LogEnd>>,
     /// The last entry after the last write of this process; the zeroth before it.
@@ -93,16 +97,37 @@ impl SqliteLedger {
         let files = OpenFiles::of(named).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
         let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
         let seen = Mutex::new(Head { seq: 0, hash: Hash::ZERO });
-        Ok(Self { folder, named: named.to_owned(), files, is_new, known: Mutex::default(), seen, connection })
+        let (is_complete, known) = (AtomicBool::default(), Mutex::default());
+        let changed = Mutex::new((folder::changed(&folder), false));
+        Ok(Self { folder, named: named.to_owned(), files, is_new, is_complete, changed, known, seen, connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>, LedgerError> {
         match folder.join(FILE).symlink_metadata() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder.is_absolute() => {
+                folder::anchor(folder).map_or(Ok(None), |anchor| folder::reaches(anchor, 0).map(|()| None))
+            }
             // A folder that cannot be looked into is refused with its reason.
             _ => Self::open(folder).map(Some),
         }
+    }
+
+    /// Refuses a ledger that ends before an entry that is known to be on the disk.
+    fn reaches_anchor(&self, connection: &Connection) -> Result<(), LedgerError> {
+        // Read first: it is never ahead of the ledger.
+        let anchor = folder::anchor(&self.folder);
+        let last = ChainEnds::read(connection)?.head.seq;
+        anchor.map_or(Ok(()), |anchor| folder::reaches(anchor, last))
+    }
+
+    /// Calls [`Self::reaches_anchor`] before the first read; every append calls it too.
+    fn is_whole(&self, connection: &Connection) -> Result<(), LedgerError> {
+        if !self.is_complete.load(Ordering::Relaxed) {
+            self.reaches_anchor(connection)?;
+            self.is_complete.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Returns the path of the database.
@@ -139,9 +164,11 @@ impl SqliteLedger {
         let synchronous = if by_sqlite { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
         connection.execute_batch(synchronous).map_err(unwritable)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
+        self.is_ours(&transaction, durability)?;
         let before = self.log_end(*self.known.lock())?;
         let done = work(&transaction, before.as_ref())?;
         transaction.commit().map_err(unwritable)?;
+        self.changed.lock().0 = files::changed(&self.folder);
         if by_sqlite {
             self.is_new.store(false, Ordering::Relaxed);
         } else if durability == Durability::Power {
@@ -149,19 +176,40 @@ impl SqliteLedger {
         }
         // An executor could remove or empty a file. Its content would then be lost when this process ends.
         self.files.are_at(&folder::find(&self.named)?).map_err(LedgerError::Unwritable)?;
-        self.is_logged(&mut connection, before.as_ref())?;
+        self.is_logged(&mut connection, before.as_ref(), durability)?;
         *guard = Some(connection);
         Ok(done)
     }
 
-    /// Refuses a log that does not contain the commit that this process has just made.
-    fn is_logged(&self, connection: &mut Connection, before: Option<&LogEnd>) -> Result<(), LedgerError> {
+    /// Looks for damage before a commit is acknowledged, if somebody else has changed the database: later processes could not
+    /// find earlier entries.
+    fn is_ours(&self, transaction: &Transaction<'_>, durability: Durability) -> Result<(), LedgerError> {
+        let mut changed = self.changed.lock();
+        let now = files::changed(&self.folder);
+        // Another process writes down what it has changed.
+        changed.1 |= changed.0 != now && folder::changed(&self.folder) != now;
+        if changed.1 && durability == Durability::Power {
+            check::structure(transaction).map_or(Ok(()), |damage| Err(LedgerError::Damaged(damage)))?;
+            changed.1 = false;
+        }
+        Ok(())
+    }
+
+    /// Refuses a log that does not contain the commit that this process has just made. The next process reads the log from its
+    /// start, so this is done here too before a commit is acknowledged.
+    fn is_logged(
+        &self,
+        connection: &mut Connection,
+        before: Option<&LogEnd>,
+        durability: Durability,
+    ) -> Result<(), LedgerError> {
         let follows = |end: &Option<LogEnd>| end.is_some_and(|end| end.follows(before));
-        let mut end = self.log_end(before.copied())?;
+        let known = before.filter(|_| durability == Durability::Process).copied();
+        let mut end = self.log_end(known)?;
         if !follows(&end) {
             // With the lock, because another process could be starting the log from its beginning.
             let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
-            end = self.log_end(before.copied())?;
+            end = self.log_end(known)?;
             drop(locked);
         }
         if follows(&end) {
@@ -200,17 +248,11 @@ impl SqliteLedger {
     fn tail(&self, transaction: &Transaction<'_>) -> Result<ChainEnds, LedgerError> {
         let tail = ChainEnds::read(transaction)?;
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
-        let damaged = |message: String| LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message));
         if last != tail.head {
-            return Err(damaged(format!(
-                "expected entry {} to be the last one, found entry {}",
-                tail.head.seq, last.seq
-            )));
+            let message = format!("expected entry {} to be the last one, found entry {}", tail.head.seq, last.seq);
+            return Err(LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message)));
         }
-        if let Some(anchor) = folder::anchor(&self.folder).filter(|anchor| anchor.seq > last.seq) {
-            let message = format!("entry {} was written earlier, but entry {} is the last one", anchor.seq, last.seq);
-            return Err(damaged(message));
-        }
+        self.reaches_anchor(transaction)?;
         self.continues(transaction, &tail)?;
         Ok(tail)
     }
@@ -269,14 +311,17 @@ impl Ledger for SqliteLedger {
             *self.seen.lock() = head;
             if durability == Durability::Power {
                 self.is_readable(last)?;
-                folder::set_anchor(&self.folder, head);
+                folder::set_anchor(&self.folder, head, self.changed.lock().0)?;
             }
         }
         Ok(appended)
     }
 
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
-        self.read(|connection| rows::select(connection, filter))
+        self.read(|connection| {
+            self.is_whole(connection)?;
+            rows::select(connection, filter)
+        })
     }
 
     fn attach(&self, run: &str, attachments: Vec<Attachment>) -> Result<(), LedgerError> {
@@ -294,7 +339,10 @@ impl Ledger for SqliteLedger {
     }
 
     fn head(&self) -> Result<Head, LedgerError> {
-        self.read(|connection| Ok(ChainEnds::read(connection)?.head))
+        self.read(|connection| {
+            self.is_whole(connection)?;
+            Ok(ChainEnds::read(connection)?.head)
+        })
     }
 
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError> {
@@ -341,7 +389,8 @@ impl Ledger for SqliteLedger {
             rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
             Ok(entry)
         })?;
-        folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash });
+        let head = Head { seq: pruned.seq, hash: pruned.hash };
+        folder::set_anchor(&self.folder, head, self.changed.lock().0)?;
         Ok(pruned)
     }
 }

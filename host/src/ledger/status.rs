@@ -11,6 +11,7 @@ use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
 use crate::verdict::{Class, Status};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Where a task is, and how it got there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -275,12 +276,17 @@ fn is_review(node: &Node) -> bool {
 /// How many of the last entries are looked at for a list of tasks, so that looking costs the same in a long ledger.
 const WINDOW: u32 = 200;
 
-/// Returns the states of the tasks that changed last, newest first; the first one with its whole history.
-pub fn of_project(ledger: &dyn Ledger, project: &Project) -> Result<Vec<TaskStatus>, LedgerError> {
+/// Returns the states of the tasks that changed last, newest first; the first one with its whole history. Overrides that have
+/// expired are ignored; `expired` has the numbers of their entries.
+pub fn of_project(
+    ledger: &dyn Ledger,
+    project: &Project,
+    expired: &BTreeSet<u64>,
+) -> Result<Vec<TaskStatus>, LedgerError> {
     let entries = ledger.entries(&Filter { last: Some(WINDOW), ..Filter::of(project) })?;
     let mut tasks: Vec<(u64, String, Vec<Entry>)> = Vec::new();
     for entry in entries {
-        if matches!(entry.kind, EntryKind::Prune | EntryKind::Note) {
+        if matches!(entry.kind, EntryKind::Prune | EntryKind::Note) || expired.contains(&entry.seq) {
             continue;
         }
         match tasks.iter_mut().find(|(_, task, _)| *task == entry.labels.task) {
@@ -294,6 +300,7 @@ pub fn of_project(ledger: &dyn Ledger, project: &Project) -> Result<Vec<TaskStat
     tasks.sort_by_key(|(seq, ..)| std::cmp::Reverse(*seq));
     if let Some((_, task, entries)) = tasks.first_mut().filter(|(_, task, _)| !task.is_empty()) {
         *entries = ledger.entries(&Filter { task: Some(task.clone()), ..Filter::of(project) })?;
+        entries.retain(|entry| !expired.contains(&entry.seq));
     }
     tasks.iter().map(|(_, task, entries)| of_task(task, entries)).collect()
 }

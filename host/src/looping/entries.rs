@@ -3,7 +3,7 @@
 use super::attempt::Done;
 use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopEnd, LoopRecord, State};
 use crate::error::Error;
-use crate::ledger::body::{Attempt, Bounce, CutOff, Escalation, Process, StepEnd, StepStart};
+use crate::ledger::body::{Attempt, Bounce, CutOff, Escalation, StepEnd, StepStart};
 use crate::ledger::history::{self, TaskHistory};
 use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
 use crate::plan::Plan;
@@ -91,17 +91,11 @@ impl LoopEntries {
 
     /// Records that this process runs the loop.
     pub(super) fn resume(&self) -> Result<(), Error> {
-        let started = StepStart { step: LOOP.to_owned(), process: Process::this(), ..StepStart::default() };
-        self.note(EntryKind::StepStarted, "", "", &started)
+        self.note(EntryKind::StepStarted, "", "", &StepStart::now(LOOP))
     }
 
     pub(super) fn evaluator_started(&self, iteration: u32) -> Result<(), Error> {
-        let started = StepStart {
-            step: EVALUATOR.to_owned(),
-            attempt: Some(iteration),
-            process: Process::this(),
-            ..StepStart::default()
-        };
+        let started = StepStart { attempt: Some(iteration), ..StepStart::now(EVALUATOR) };
         self.note(EntryKind::StepStarted, "", "", &started)
     }
 
@@ -128,12 +122,7 @@ impl LoopEntries {
     }
 
     pub(super) fn executor_started(&self, attempt: u32) -> Result<(), Error> {
-        let started = StepStart {
-            step: EXECUTOR.to_owned(),
-            attempt: Some(attempt),
-            process: Process::this(),
-            ..StepStart::default()
-        };
+        let started = StepStart { attempt: Some(attempt), ..StepStart::now(EXECUTOR) };
         self.note(EntryKind::StepStarted, "", "", &started)
     }
 

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::gate::GateEvent;
-use crate::ledger::body::{CutOff, Escalation, Process, StepStart};
+use crate::ledger::body::{CutOff, Escalation, StepStart};
 use crate::ledger::history::{facts, is_waiting};
 use crate::ledger::{
     Attachment, Durability, Entry, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger,
@@ -113,12 +113,7 @@ impl LedgerRecorder {
     /// Appends the start entry. From here on the run counts as an attempt. If it `takes_time`, its steps are recorded too.
     pub(super) fn begin(&mut self, labels: Labels, attempt: u32, takes_time: bool) -> Result<(), Error> {
         let labels = Labels { session: self.session.clone(), ..labels };
-        let started = StepStart {
-            step: STEP.to_owned(),
-            attempt: Some(attempt),
-            process: Process::this(),
-            ..StepStart::default()
-        };
+        let started = StepStart { attempt: Some(attempt), ..StepStart::now(STEP) };
         let entry = NewEntry::new(EntryKind::StepStarted, labels.clone(), &started)?;
         self.ledger.append(&self.project, vec![entry], Durability::Process)?;
         if takes_time {

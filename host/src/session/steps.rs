@@ -6,7 +6,7 @@
 
 use crate::config::Grant;
 use crate::gate::GateEvent;
-use crate::ledger::body::{Process, StepEnd, StepStart};
+use crate::ledger::body::{StepEnd, StepStart};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project};
 use crate::outcome::{Node, NodeKind};
 use crate::plan::{self, PlanNodeKind};
@@ -48,12 +48,7 @@ impl StepRecorder {
     fn started(&self, path: &str, node: &plan::PlanNode) -> Option<Result<NewEntry, LedgerError>> {
         let PlanNodeKind::Check(check) = &node.what else { return None };
         let step = step(check.grants.iter().map(ToString::to_string))?;
-        let started = StepStart {
-            step: step.to_owned(),
-            check: path.to_owned(),
-            process: Process::this(),
-            ..StepStart::default()
-        };
+        let started = StepStart { check: path.to_owned(), ..StepStart::now(step) };
         Some(NewEntry::new(EntryKind::StepStarted, self.labels.clone(), &started))
     }
 

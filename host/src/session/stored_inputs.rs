@@ -8,6 +8,7 @@ use crate::compression::{decompressed, packed, unpacked};
 use crate::ledger::{Attachment, Ledger, LedgerError};
 use crate::limits::StoredLimits;
 use crate::record::NotStored;
+use crate::run_id;
 use crate::submission::Submission;
 use crate::tape_files::{MAX_BYTES, StoredBudget, StoredTape};
 use serde::{Deserialize, Serialize};
@@ -156,12 +157,56 @@ impl StoredRun {
     }
 }
 
-/// Deletes what earlier versions stored for runs that `is_known` rejects. Ignores files that cannot be deleted.
+/// Deletes what earlier versions stored for runs that `is_known` rejects: files and folders that are named after a run, through
+/// no symlink. Ignores what cannot be deleted.
 pub fn forget(state: &Path, is_known: impl Fn(&str) -> bool) {
-    for entry in fs::read_dir(state.join(RUNS)).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.file_stem().and_then(|run| run.to_str()).is_some_and(|run| !is_known(run)) {
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    let folder = state.join(RUNS);
+    if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let Some(name) = name.to_str() else { continue };
+        let run = name.strip_suffix(".json").unwrap_or(name);
+        if run_id::decode(run).is_some() && !is_known(run) {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_what_is_named_after_a_forgotten_run_is_deleted_and_through_no_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (state, other) = (folder.path().join("state"), folder.path().join("other"));
+        let runs: Vec<String> = (1..=4).map(run_id::encode).collect();
+        let fill = |folder: &Path| {
+            fs::create_dir_all(folder.join(&runs[0])).expect("made");
+            fs::write(folder.join(&runs[0]).join("given.json"), "").expect("written");
+            for name in [&format!("{}.json", runs[1]), &format!("{}.json", runs[2]), "thesis.json", "thesis"] {
+                fs::write(folder.join(name), "").expect("written");
+            }
+        };
+        let names = |folder: &Path| {
+            let names = fs::read_dir(folder).expect("a folder").flatten();
+            let mut names: Vec<String> = names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            names.sort();
+            names
+        };
+        fill(&state.join(RUNS));
+        fill(&other);
+        let before = names(&other);
+        symlink(&other, state.join(RUNS).join(&runs[3])).expect("linked");
+        forget(&state, |run| run == runs[2]);
+        assert_eq!(names(&state.join(RUNS)), [&format!("{}.json", runs[2]), "thesis", "thesis.json"]);
+        fs::remove_dir_all(state.join(RUNS)).expect("removed");
+        symlink(&other, state.join(RUNS)).expect("linked");
+        forget(&state, |_| false);
+        assert_eq!(names(&other), before);
     }
 }

@@ -21,10 +21,16 @@ use std::{panic, thread};
 const STACK: usize = 8 << 20;
 /// The memory that must be free at the start.
 const MEMORY: usize = 64 << 20;
-/// The files that can be open at the same time.
-const OPEN_FILES: u64 = 64;
+/// The files that can be open at the same time, besides those of the commands that run in parallel.
+const OPEN_FILES: usize = 64;
+/// The files for each of those.
+const FILES_OF_COMMAND: usize = 16;
 /// The threads that a run starts besides those for each core.
 const THREADS: usize = 16;
+/// The processes of a command, one of which runs for each core.
+const PROCESSES_OF_COMMAND: usize = 16;
+/// The stack of a thread that only stands for a process.
+const SMALL_STACK: usize = 64 << 10;
 /// The processor time in seconds. The system kills at once with a limit of 1 s, without a signal before.
 const PROCESSOR_TIME: u64 = 2;
 
@@ -34,6 +40,7 @@ static EXIT: AtomicU8 = AtomicU8::new(Exit::NoVerdict as u8);
 /// Runs the program with a stack of the usual size, whatever the limit is. If memory is limited, the stack could not grow.
 pub(crate) fn run(program: fn() -> ExitCode) -> ExitCode {
     interrupt::survive_file_limit();
+    interrupt::on_truncated_file(truncated);
     // Before the arguments are understood, which takes memory.
     if std::env::args_os().any(|argument| argument == "hook") {
         EXIT.store(Exit::Mistake as u8, Ordering::Relaxed);
@@ -69,8 +76,10 @@ fn shortage(message: &str) -> Option<&'static str> {
 
 /// Tries what a run needs, if a limit is low.
 pub(crate) fn check() -> Result<(), Error> {
-    if let Some(low) = ProcessLimit::OpenFiles.low().filter(|low| low.value < OPEN_FILES) {
-        return Err(too_low(low, format_args!("`gate` needs {OPEN_FILES}")));
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let files = OPEN_FILES + cores * FILES_OF_COMMAND;
+    if let Some(low) = ProcessLimit::OpenFiles.low().filter(|low| low.value < files as u64) {
+        return Err(too_low(low, format_args!("`gate` needs {files}")));
     }
     if let Some(low) = ProcessLimit::ProcessorTime.low() {
         let limits = getrlimit(Resource::Cpu);
@@ -87,8 +96,17 @@ pub(crate) fn check() -> Result<(), Error> {
     if let Some(low) = memory.filter(|_| !is_free(MEMORY)) {
         return Err(too_low(low, format_args!("`gate` needs {} KiB more", MEMORY >> 10)));
     }
-    if let Some(low) = ProcessLimit::Processes.low().or(memory) {
-        try_threads().map_err(|error| too_low(low, "`gate` cannot start its threads").because(error))?;
+    let threads = THREADS + 2 * cores;
+    if let Some(low) = memory {
+        let started = try_threads(threads, thread::Builder::new);
+        started.map_err(|error| too_low(low, "`gate` cannot start its threads").because(error))?;
+    }
+    if let Some(low) = ProcessLimit::Processes.low() {
+        // Where a command cannot start its processes, the work would be blamed.
+        let small = || thread::Builder::new().stack_size(SMALL_STACK);
+        let started = try_threads(threads + cores * PROCESSES_OF_COMMAND, small);
+        let failed = "`gate` cannot start its threads and the processes of commands";
+        started.map_err(|error| too_low(low, failed).because(error))?;
     }
     Ok(())
 }
@@ -110,14 +128,13 @@ fn is_free(bytes: usize) -> bool {
     }
 }
 
-/// Starts as many threads as a run has at the same time, and ends them.
-fn try_threads() -> io::Result<()> {
-    let count = THREADS + 2 * thread::available_parallelism().map_or(1, usize::from);
+/// Starts so many threads at the same time, and ends them.
+fn try_threads(count: usize, builder: fn() -> thread::Builder) -> io::Result<()> {
     let hold = Arc::new(RwLock::new(()));
     let held = hold.write();
     let start = |_| {
         let hold = Arc::clone(&hold);
-        thread::Builder::new().spawn(move || drop(hold.read()))
+        builder().spawn(move || drop(hold.read()))
     };
     let mut threads = Vec::new();
     let started = (0..count).map(start).try_for_each(|thread| thread.map(|thread| threads.push(thread)));
@@ -135,7 +152,22 @@ pub(crate) fn mention() {
     }
 }
 
-/// Ends the program. Nothing is allocated, and no lock is taken.
+/// Prints the limits that are low and can be the reason of this exit code. A command that could not start a process may say
+/// that the work is wrong.
+pub(crate) fn mention_after(exit: Exit) {
+    match (exit, ProcessLimit::Processes.low()) {
+        (Exit::NoVerdict, _) => mention(),
+        (Exit::Fail, Some(low)) => crate::terminal::say(format_args!("note: {low}")),
+        _ => {}
+    }
+}
+
+/// Ends the program after SIGBUS: `ledger.db-shm` and compiled components are mapped into memory.
+extern "C" fn truncated(_: libc::c_int) {
+    die("a file that `gate` reads was cut off by another process, or cannot be read from its disk");
+}
+
+/// Ends the program. Nothing is allocated, and no lock is taken, so a signal handler may call this.
 fn die(what: &str) -> ! {
     let mut text = [0; 1024];
     let mut left = &mut text[..];

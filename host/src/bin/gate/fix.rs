@@ -9,6 +9,8 @@ use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::fix::{self, FileFix};
+use gatehost::outcome::Node;
+use gatehost::record::Record;
 use gatehost::session::{Policy, Request};
 use gatehost::text::{self, clean_line};
 use similar::TextDiff;
@@ -59,7 +61,7 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     let pinned = setup::wait(host.pin(request.clone(), Watcher::silent(global)))?;
     request.pinned = Some(pinned.clone());
     let before = setup::wait(host.run(request.clone(), Watcher::silent(global)))?;
-    let status = before.status;
+    let (status, failures) = (before.status, failures(&before));
     let proposal = fix::propose(&host, &request, &pinned, before)?;
     for (path, why) in &proposal.refused {
         say(format!("note: a fix for `{}` was not tried: {why}", clean_line(path, 200)));
@@ -75,6 +77,7 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
             count => format!("none of the {count} offered fixes improves the result"),
         };
         writeln!(out, "fix: nothing to write: {why}; gate {}", status.as_str())?;
+        failures.iter().for_each(say);
         return Ok(status.into());
     }
     let mut invisible = 0;
@@ -100,6 +103,15 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     proposal.write()?;
     writeln!(out, "fix: written")?;
     Ok(after.into())
+}
+
+/// Returns the errors of the checks that have no result.
+fn failures(record: &Record) -> Vec<String> {
+    let failure = |node: &Node| {
+        let failure = node.verdict.as_ref()?.error.as_ref()?;
+        Some(clean_line(&format!("{}: {}: {}", node.name, failure.kind, failure.message), 1_000))
+    };
+    record.gate.walk().filter_map(failure).collect()
 }
 
 /// Returns the difference as `diff -u` prints it.

@@ -33,12 +33,22 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 /// ignored by child processes too; one with a handler gets its default action there.
 pub(crate) fn survive_file_limit() {
     extern "C" fn nothing(_: libc::c_int) {}
-    // SAFETY: the action is ours, and the handler does nothing.
+    handle(libc::SIGXFSZ, nothing);
+}
+
+/// Calls `truncated` where the program reads from a mapped file that somebody else has cut off. It may only make calls that a
+/// handler may make.
+pub(crate) fn on_truncated_file(truncated: extern "C" fn(libc::c_int)) {
+    handle(libc::SIGBUS, truncated);
+}
+
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: the action is ours, and its handler only makes calls that a handler may make.
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
-        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(libc::SIGXFSZ, &raw const action, ptr::null_mut());
+        libc::sigaction(signal, &raw const action, ptr::null_mut());
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Exit, evidence, person, terminal};
 use clap::Args;
 use gatehost::environment::Environment;
 use gatehost::ledger::body::{
-    Bounce, Committed, CutOff, Escalation, Note, Override, Pruned, Resume, StepEnd, StepStart,
+    Bounce, Committed, CutOff, Escalation, Note, Override, Pruned, Resume, StepEnd, StepStart, Uptime,
 };
 use gatehost::ledger::{Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, clock};
 use gatehost::overrides;
@@ -38,7 +38,8 @@ pub(crate) struct LogArgs {
     /// An earlier output of `--head`, which must be part of the chain
     #[arg(long, value_name = "HEAD", requires = "verify")]
     anchor: Option<Head>,
-    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped. Less than `1d` needs a terminal
+    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped. Without a terminal, only the time
+    /// counts that the machine has run, and less than `1d` is refused
     #[arg(long, value_name = "AGE", value_parser = age)]
     prune: Option<Duration>,
     /// Record at a terminal that the clock of this machine is right. Needed after it was wrong, or after a long time without entries
@@ -276,12 +277,15 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
     }
     let now = evidence::now_millis();
     let entries = ledger.entries(&Filter::default())?;
-    let ages = |max_step| clock::ages(&entries, is_person.then_some(now), max_step);
-    let (seen, lasted) = (ages(clock::max_step(age)), ages(clock::MAX_STEP));
+    let seen = match is_person {
+        true => clock::ages(&entries, Some(now)),
+        // An agent makes entries at will, and could also set the clock.
+        false => clock::ages_by_uptime(&entries, Uptime::now().as_ref())?,
+    };
     let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-    let up_to = droppable(&entries, &seen, &lasted, age)?;
+    let up_to = droppable(&entries, &seen, age)?;
     let by_clock: Vec<u64> = entries.iter().map(|entry| now.saturating_sub(clock::millis(entry))).collect();
-    let unseen = droppable(&entries, &by_clock, &by_clock, age)?;
+    let unseen = droppable(&entries, &by_clock, age)?;
     let first = entries.first().map_or(0, |entry| entry.seq);
     if up_to < first || up_to == 0 {
         writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
@@ -295,24 +299,30 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
         writeln!(out, "dropped entries {first} to {up_to}; entry {} records this", entry.seq)?;
     }
     if unseen > up_to {
-        let why = "but the clock jumped, or nothing was recorded for long";
-        writeln!(out, "by the clock, the entries up to {unseen} are older, {why}")?;
-        writeln!(out, "if the clock is right, run `gate log --confirm-clock` at a terminal, and drop them again")?;
+        let (why, next) = match is_person {
+            true => (
+                "the clock jumped, or nothing was recorded for long",
+                "run `gate log --confirm-clock`, and drop them again",
+            ),
+            false => ("the machine has not run for so long between runs", "drop them at a terminal"),
+        };
+        writeln!(out, "by the clock, the entries up to {unseen} are older, but {why}")?;
+        writeln!(out, "if the clock is right, {next}")?;
     }
     Ok(Exit::Pass)
 }
 
 /// Returns the number of the last entry that can be dropped, 0 if there is none. Open escalations and valid overrides stay, also
-/// those of other projects, because all projects share the chain; so does the last entry. `lasted` says how long overrides have lasted.
-fn droppable(entries: &[Entry], ages: &[u64], lasted: &[u64], age: u64) -> Result<u64, LedgerError> {
+/// those of other projects, because all projects share the chain; so does the last entry.
+fn droppable(entries: &[Entry], ages: &[u64], age: u64) -> Result<u64, LedgerError> {
     let mut answered = BTreeSet::new();
     for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
         answered.insert(entry.read::<Resume>()?.escalation);
     }
     let mut up_to = 0;
-    for ((entry, old), lasted) in entries.iter().zip(ages).zip(lasted).rev().skip(1).rev() {
+    for (entry, old) in entries.iter().zip(ages).rev().skip(1).rev() {
         let holds = match entry.kind {
-            EntryKind::Override => *lasted < overrides::lasts(entry, &entry.read()?),
+            EntryKind::Override => *old < overrides::lasts(entry, &entry.read()?),
             EntryKind::Escalation => !answered.contains(&entry.seq),
             _ => false,
         };

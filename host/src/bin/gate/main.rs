@@ -52,6 +52,7 @@ use clap::{CommandFactory, FromArgMatches};
 use error::{Error, Make as _};
 use gatehost::error::Exit;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -64,9 +65,11 @@ fn program() -> ExitCode {
         Ok(arguments) => arguments,
         Err(said) => {
             if !said.use_stderr() {
-                // If help cannot be written, there is nobody to tell.
-                let _ = said.print();
-                return ExitCode::from(Exit::Pass.code());
+                let printed = said.print().and_then(|()| std::io::stdout().flush());
+                let failed = printed.err().filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+                let failed = failed.map(|error| Error::host("cannot write to stdout").because(error));
+                failed.iter().for_each(|error| error.print(false));
+                return ExitCode::from(failed.map_or(Exit::Pass, |error| error.exit()).code());
             }
             let stderr = std::io::IsTerminal::is_terminal(&std::io::stderr());
             let color = match terminal::color_of_help(std::env::args_os()) {
@@ -147,6 +150,7 @@ fn program() -> ExitCode {
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();
+    let exit = exit.inspect(|exit| caller_limits::mention_after(*exit));
     let exit = exit.unwrap_or_else(|error: Error| print_error(global, &error));
     ExitCode::from(exit.code())
 }

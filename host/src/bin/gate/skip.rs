@@ -166,13 +166,17 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
             (person::name(), "terminal".to_owned())
         }
     };
-    // The same signed request, sent again, is the same override.
-    let before = Filter { run: Some(granted.run.clone()), ..Filter::of(&project).kinds(&[EntryKind::Override]) };
+    // The same request, sent again, is the same override, whatever the file of its signature looks like.
+    let before = Filter { run: Some(granted.run.clone()), ..Filter::default().kinds(&[EntryKind::Override]) };
     for before in ledger.entries(&before)? {
-        if (Override { uptime: None, lasts: None, ..before.read::<Override>()? }) == granted {
-            writeln!(out, "{}: run {} (entry {}, already recorded)", granted.word(), granted.run, before.seq)?;
-            return Ok(Exit::Pass);
+        if before.read::<Override>()?.request() != granted.request() {
+            continue;
         }
+        if !overrides::expired(&ledger, std::slice::from_ref(&before), evidence::now_millis())?.is_empty() {
+            return Err(refused(OverrideRefused::Repeated(before.seq)));
+        }
+        writeln!(out, "{}: run {} (entry {}, already recorded)", granted.word(), granted.run, before.seq)?;
+        return Ok(Exit::Pass);
     }
     (granted.lasts, granted.uptime) = (Some(holds.as_secs()), Uptime::now());
     let labels = Labels { status: granted.word().to_owned(), ..entry.labels.clone() };

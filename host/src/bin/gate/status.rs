@@ -8,6 +8,8 @@ use clap::Args;
 use gatehost::ledger::history::{self, OpenEscalation};
 use gatehost::ledger::stats::Stats;
 use gatehost::ledger::status::{self, TaskState, TaskStatus};
+use gatehost::ledger::{EntryKind, Filter, Ledger as _};
+use gatehost::overrides;
 use gatehost::text::{self, clean_line, write_json};
 use gatehost::writer::{self, Expected};
 use serde_json::json;
@@ -37,7 +39,9 @@ pub(crate) struct StatusArgs {
 
 pub(crate) fn run(global: &Global, command: &StatusArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
-    let tasks = status::of_project(&ledger, &project)?;
+    let overridden = ledger.entries(&Filter::of(&project).kinds(&[EntryKind::Override]))?;
+    let expired = overrides::expired(&ledger, &overridden, evidence::now_millis())?;
+    let tasks = status::of_project(&ledger, &project, &expired)?;
     let waiting = history::waiting(&ledger, &project)?;
     if let Some(file) = &command.write {
         let stats = Stats::read(&ledger, &project)?;

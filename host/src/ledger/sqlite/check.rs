@@ -17,7 +17,7 @@ const MOST: u32 = 20;
 
 /// Returns all damages. Each of `anchors` was once the last entry.
 pub(super) fn all(connection: &Connection, anchors: &[Head]) -> Vec<Damage> {
-    let mut damages = file(connection);
+    let mut damages = file(connection, "integrity_check");
     let broken = |what: &str, error: &dyn std::fmt::Display| {
         Damage::new(None, DamageKind::File, format!("{what} cannot be read: {error}"))
     };
@@ -78,11 +78,16 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
     (damages, found)
 }
 
-/// Checks that the file is intact for SQLite, and has our tables and nothing else.
-fn file(connection: &Connection) -> Vec<Damage> {
+/// Returns the first damage of the tables and indexes, without looking at entries.
+pub(super) fn structure(connection: &Connection) -> Option<Damage> {
+    file(connection, "quick_check").into_iter().next()
+}
+
+/// Checks that the file is intact for SQLite, by this pragma, and has our tables and nothing else.
+fn file(connection: &Connection, pragma: &str) -> Vec<Damage> {
     let found = || -> rusqlite::Result<Vec<Damage>> {
         let mut damages = Vec::new();
-        let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MOST})"))?;
+        let mut statement = connection.prepare(&format!("PRAGMA {pragma}({MOST})"))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let said: String = row.get(0)?;

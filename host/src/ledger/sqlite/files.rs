@@ -12,6 +12,15 @@ const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 /// The size of the first page of a database.
 const LEAST: u64 = 512;
 
+/// When the database was changed last: seconds and nanoseconds, by the clock of the system. Nobody can choose it.
+pub(super) type Changed = (i64, i64);
+
+/// Returns when the database in a folder was changed last. Commits are in the log, so only writing the log back changes it.
+pub(super) fn changed(folder: &Path) -> Option<Changed> {
+    let found = folder.join(FILE).symlink_metadata().ok()?;
+    Some((found.ctime(), found.ctime_nsec()))
+}
+
 /// A file that is open.
 #[derive(Debug, Default)]
 struct OpenFile {

@@ -68,28 +68,25 @@ pub(super) fn end(log: &Path, known: Option<LogEnd>) -> io::Result<Option<LogEnd
     {
         end = LogEnd { uncommitted: 0, ..known };
     }
-    let (mut frame, mut frames) = ([0; FRAME], Vec::new());
-    while read(&log.file, &mut frame, log.at(end.committed + frames.len()))? && frame[8..16] == salts {
-        frames.push(frame);
-    }
-    // The last commit that is whole. What is left of a write that stopped, or of an older one that was overwritten in part, does
-    // not continue the checksums.
-    let is_commit = |frame: &Frame| number(frame, 4) != 0;
-    let before = |index: usize| index.checked_sub(1).and_then(|index| frames.get(index)).map_or(end.sums, stored);
-    let mut ahead = frames.len();
-    while let Some(commit) = frames[..ahead].iter().rposition(is_commit) {
-        let first = frames[..commit].iter().rposition(is_commit).map_or(0, |before| before + 1);
-        if log.continues(end.committed + first, before(first), &frames[first..=commit])? {
-            let last = Some((before(commit), frames[commit]));
-            let sums = stored(&frames[commit]);
-            frames.drain(..=commit);
-            end = LogEnd { committed: end.committed + commit + 1, sums, last, ..end };
+    let (mut page, mut pages, mut sums) = (vec![0; FRAME + log.page], end.committed, end.sums);
+    while let Some((frame, content)) = log.read_page(pages, &mut page)?.filter(|(frame, _)| frame[8..16] == salts) {
+        let before = sums;
+        // What is left of a write that stopped, or of an older one that was overwritten in part, does not continue the checksums.
+        sums = log.sums(before, &frame, content);
+        if sums != stored(&frame) {
             break;
         }
-        ahead = commit;
+        pages += 1;
+        if number(&frame, 4) != 0 {
+            end = LogEnd { committed: pages, sums, last: Some((before, frame)), ..end };
+        }
     }
-    if !frames.is_empty() && log.continues(end.committed, end.sums, &frames[..1])? {
-        end.uncommitted = frames.len() as u64;
+    if pages > end.committed {
+        let mut frame = [0; FRAME];
+        while read(&log.file, &mut frame, log.at(pages))? && frame[8..16] == salts {
+            pages += 1;
+        }
+        end.uncommitted = (pages - end.committed) as u64;
     }
     Ok(Some(end))
 }
@@ -110,23 +107,20 @@ impl Log {
     /// Returns whether the last page that is known is still there.
     fn has(&self, known: &LogEnd) -> io::Result<bool> {
         let Some((sums, last)) = &known.last else { return Ok(true) };
-        let (index, mut frame) = (known.committed - 1, [0; FRAME]);
-        Ok(read(&self.file, &mut frame, self.at(index))? && frame == *last && self.continues(index, *sums, &[frame])?)
+        let mut page = vec![0; FRAME + self.page];
+        let found = self.read_page(known.committed - 1, &mut page)?;
+        Ok(found.is_some_and(|(frame, content)| frame == *last && self.sums(*sums, &frame, content) == stored(last)))
     }
 
-    /// Returns whether these pages from an index on continue the checksums before them.
-    fn continues(&self, index: usize, mut sums: Sums, frames: &[Frame]) -> io::Result<bool> {
-        let mut content = vec![0; self.page];
-        for (index, frame) in (index..).zip(frames) {
-            if !read(&self.file, &mut content, self.at(index) + FRAME)? {
-                return Ok(false);
-            }
-            sums = checksum(checksum(sums, &frame[..8], self.is_big_endian), &content, self.is_big_endian);
-            if sums != stored(frame) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Reads the page at an index into a buffer; `None` where the file ends before that.
+    fn read_page<'a>(&self, index: usize, buffer: &'a mut [u8]) -> io::Result<Option<(Frame, &'a [u8])>> {
+        let is_there = read(&self.file, buffer, self.at(index))?;
+        Ok(buffer.split_first_chunk().filter(|_| is_there).map(|(frame, content)| (*frame, content)))
+    }
+
+    /// Returns the checksums after a page.
+    fn sums(&self, before: Sums, frame: &Frame, content: &[u8]) -> Sums {
+        checksum(checksum(before, &frame[..8], self.is_big_endian), content, self.is_big_endian)
     }
 }
 

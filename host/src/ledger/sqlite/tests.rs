@@ -257,6 +257,76 @@ fn nothing_is_acknowledged_after_the_file_was_removed_or_replaced() {
 }
 
 #[test]
+fn a_path_that_is_relative_or_too_long_is_refused_with_its_reason() {
+    for opened in
+        [SqliteLedger::open(Path::new("state")), SqliteLedger::open_existing(Path::new("a")).map(Option::unwrap)]
+    {
+        let error = opened.expect_err("refused").to_string();
+        assert!(error.contains("its path is relative"), "{error}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    for length in [470, 480, 481, 500, 520] {
+        let mut path = folder.clone();
+        while path.as_os_str().len() + 1 < length {
+            path.push("x".repeat((length - path.as_os_str().len() - 1).min(100)));
+        }
+        let refused = SqliteLedger::open(&path).and_then(|ledger| ledger.append_one(&project(), note("1"))).err();
+        let length = path.as_os_str().len();
+        assert_eq!(refused.is_some(), length > 480, "{length}: {refused:?}");
+        assert!(refused.is_none_or(|error| error.to_string().contains("more than 480 bytes")));
+    }
+}
+
+#[test]
+fn nothing_is_acknowledged_while_pages_of_the_database_are_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written_back(filled(folder.path(), 60));
+    let pages = fs::metadata(&path).expect("there").len() / 4096;
+    let original = fs::read(&path).expect("the file");
+    for page in 2..pages {
+        fs::write(&path, &original).expect("written");
+        let ledger = SqliteLedger::open(folder.path()).expect("open");
+        let file = fs::File::options().write(true).open(&path).expect("the file");
+        std::os::unix::fs::FileExt::write_all_at(&file, &[0; 4096], page * 4096).expect("overwritten");
+        ledger.append_one(&project(), note("lost")).expect_err("during the run");
+        let after = SqliteLedger::open(folder.path()).and_then(|ledger| ledger.append_one(&project(), note("lost")));
+        after.expect_err("the next run");
+    }
+    fs::write(&path, &original).expect("written");
+    let ledger = SqliteLedger::open(folder.path()).expect("open");
+    assert_eq!(ledger.append_one(&project(), note("61")).expect("appended").seq, 61);
+}
+
+#[test]
+fn nothing_is_acknowledged_without_the_file_of_the_last_entry() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 2);
+    let head = folder.path().join("ledger.head");
+    fs::remove_file(&head).expect("removed");
+    fs::create_dir(&head).expect("made");
+    let error = ledger.append_one(&project(), note("lost")).expect_err("refused").to_string();
+    assert!(error.contains("cannot write `ledger.head`"), "{error}");
+    let error = SqliteLedger::open(folder.path()).expect_err("refused").to_string();
+    assert!(error.contains("`ledger.head` in it is not a regular file"), "{error}");
+}
+
+#[test]
+fn a_ledger_that_lost_its_end_is_not_read_as_a_shorter_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(filled(folder.path(), 2));
+    for name in ["ledger.db-wal", "ledger.db-shm"] {
+        fs::remove_file(folder.path().join(name)).expect("removed");
+    }
+    let ledger = SqliteLedger::open(folder.path());
+    let read = ledger.and_then(|ledger| ledger.entries(&Filter::default()));
+    assert!(matches!(read, Err(LedgerError::Damaged(_))), "{read:?}");
+    fs::remove_file(folder.path().join(FILE)).expect("removed");
+    let opened = SqliteLedger::open_existing(folder.path());
+    assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
+}
+
+#[test]
 fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
     let log = |folder: &Path| folder.join("ledger.db-wal");
     let cut = |folder: &Path, to: u64| {
@@ -275,11 +345,16 @@ fn nothing_is_acknowledged_after_the_log_was_cut_or_overwritten() {
         .expect("written");
     };
     type Tamper<'a> = (&'a str, &'a dyn Fn(&Path));
-    let tampers: [Tamper<'_>; 5] = [
+    let byte = |folder: &Path, at: u64| {
+        let file = fs::File::options().write(true).open(log(folder)).expect("the log");
+        std::os::unix::fs::FileExt::write_all_at(&file, b"X", at).expect("written");
+    };
+    let tampers: [Tamper<'_>; 6] = [
         ("emptied", &|folder| cut(folder, 0)),
         ("cut to its beginning", &|folder| cut(folder, 1)),
         ("cut in the middle", &|folder| cut(folder, 5)),
         ("its header overwritten", &|folder| zeros(folder, 0)),
+        ("a byte of its first page overwritten", &|folder| byte(folder, 3_000)),
         ("its second half overwritten", &|folder| zeros(folder, 50_000)),
     ];
     for (what, tamper) in tampers {
