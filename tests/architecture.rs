@@ -27,6 +27,7 @@ const PIPELINE: &[&str] = &[
     "outcome",
     "event",
     "record",
+    "finding_budget",
     "tape_files",
     "retry",
     "config",

@@ -203,6 +203,7 @@ const CATALOGUE: &[Row] = &[
     ("C7", Wat("line-zero"), Ended(AbiPlace)),
     ("C7", Wat("fix-without-a-place"), Ended(AbiPlace)),
     ("C7", Wat("fix-of-1-mib"), Ended(LimitTransfer)),
+    ("C7", Wat("fix-of-10001-edits"), Ended(LimitTransfer)),
     // Whether there is a number, and which: the line and the column of the start, then of the end.
     ("C7", Given("place", [0, 0, 0, 0, 0, 0, 0, 0]), Said(Status::Fail)),
     ("C7", Given("place", [0, 0, 1, 5, 0, 0, 0, 0]), Said(Status::Fail)),

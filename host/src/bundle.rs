@@ -206,6 +206,15 @@ fn files(workspace: &Workspace, paths: impl Iterator<Item = String>) -> Result<B
                 Ok((bytes, executable)) => (if executable { "program" } else { "file" }, bytes),
                 // A folder, such as another repository, has no bytes here.
                 Err(crate::workspace::WorkspaceError::WrongKind(_)) => continue,
+                Err(crate::workspace::WorkspaceError::TooLarge(size)) => {
+                    let (used, most) = (MAX_BYTES - left, MAX_BYTES >> 20);
+                    let path = clean_line(&path, 200);
+                    let message = format!(
+                        "the files cannot be bundled: together they have more than {most} MiB, `{path}` with its {size} bytes after \
+                         {used} bytes of others"
+                    );
+                    return Err(Error::input(message));
+                }
                 Err(error) => {
                     let what = format!("`{}` cannot be bundled", clean_line(&path, 200));
                     return Err(Error::input(what).because(std::io::Error::other(error.to_string())));

@@ -128,6 +128,9 @@ pub enum LedgerError {
     /// It could not be written.
     #[error("cannot write to the ledger: {0}")]
     Unwritable(String),
+    /// An entry is larger than a ledger can store.
+    #[error("the record is too large for the ledger, which stores at most 1 GB in an entry")]
+    TooLarge,
     /// Its entries were tampered with. Nothing is appended to such a ledger.
     #[error("the ledger is damaged: {0}")]
     Damaged(Damage),
@@ -146,6 +149,7 @@ impl LedgerError {
             Self::Unreadable(_) | Self::Unwritable(_) => {
                 "check the free space and the permissions of the state folder, or choose another with `GATE_STATE_DIR`"
             }
+            Self::TooLarge => "check fewer files in a run, or lower `limits.findings` of the checks",
             Self::Damaged(_) => {
                 "`gate log --verify` names every damaged entry; keep the ledger as evidence, and move it away to start a new one"
             }

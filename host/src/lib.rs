@@ -64,6 +64,7 @@ pub mod submission;
 pub mod outcome;
 pub mod event;
 pub mod record;
+mod finding_budget;
 mod tape_files;
 pub mod retry;
 

@@ -83,7 +83,7 @@ pub struct Record {
     /// Settings of the configuration that have no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Answers of commands and models that were not stored with the run, because they exceed `[limits]` of gate.toml. Such a run
+    /// Inputs, and answers of commands and models, that were not stored with the run, because they exceed `[limits]` of gate.toml. Such a run
     /// cannot be replayed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_stored: Vec<NotStored>,
@@ -94,12 +94,12 @@ pub struct Record {
     pub gate: Node,
 }
 
-/// Answers that a check got from commands or models, and that were not stored.
+/// Answers that a check got from commands or models, or the inputs of the run, that were not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotStored {
-    /// The check.
+    /// The check; empty for the inputs of the run.
     pub check: String,
-    /// `commands` or `models`.
+    /// `commands`, `models` or `inputs`.
     pub kind: String,
     /// How many results or answers.
     pub results: u64,
@@ -110,6 +110,9 @@ pub struct NotStored {
 impl std::fmt::Display for NotStored {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { check, kind, results, bytes } = self;
+        if kind == "inputs" {
+            return write!(f, "the inputs of the run ({bytes} bytes)");
+        }
         let what = if kind == "models" { "answers of models" } else { "results of commands" };
         write!(f, "{results} {what} of the check `{check}` ({bytes} bytes)")
     }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 
 /// Called with the name of a verifier that must be compiled.
 type Compiling = dyn Fn(&str, &ComponentSource) + Send + Sync;
@@ -133,11 +133,11 @@ impl Verifiers {
             }
         }
         compiled(compiling);
-        let mut describing = JoinSet::new();
+        let (mut describing, alone) = (JoinSet::new(), Arc::<tokio::sync::Mutex<()>>::default());
         for (name, source, component_type, limits) in opened {
-            let (runtime, deadline) = (Arc::clone(&self.runtime), self.deadline.clone());
+            let (runtime, alone, deadline) = (Arc::clone(&self.runtime), Arc::clone(&alone), self.deadline.clone());
             let describe = async move {
-                let about = describe(&runtime, &source, &limits, remembered, &deadline).await;
+                let about = describe(&runtime, &source, &limits, remembered, &alone, &deadline).await;
                 let (about, late) = match about {
                     Ok(about) => (Ok(about), OnceLock::new()),
                     Err(failure) if failure.kind == ErrorKind::LimitTime => (Ok(unknown(&name)), failure.into()),
@@ -243,15 +243,32 @@ fn limits_to_describe(config: &config::Config, check: &config::CheckConfig) -> L
     Limits { time, ..Limits::default() }
 }
 
+/// The memory in which a component describes itself at the same time as others. One that needs more does it again, alone.
+const SMALL: usize = 32 << 20;
+
 /// Returns the description of a component, if it gives it in time.
 async fn describe(
     runtime: &Runtime,
     source: &ComponentSource,
     limits: &Limits,
     remembered: Remembered,
+    alone: &tokio::sync::Mutex<()>,
     deadline: &Deadline,
 ) -> Result<Description, Failure> {
-    let describing = runtime.describe_within(source, limits, remembered);
+    let describing = async {
+        let small = Limits { memory: limits.memory.min(SMALL), ..limits.clone() };
+        match runtime.describe_within(source, &small, remembered).await {
+            Err(failure) if failure.kind == ErrorKind::LimitMemory => {
+                let again = async {
+                    let _alone = alone.lock().await;
+                    runtime.describe_within(source, limits, remembered).await
+                };
+                let late = || Failure::new(ErrorKind::LimitTime, "the verifier did not describe itself in time");
+                timeout(limits.time, again).await.unwrap_or_else(|_| Err(late()))
+            }
+            described => described,
+        }
+    };
     let Some(at) = deadline.at() else { return describing.await };
     match timeout_at(at.into(), describing).await {
         Ok(about) => about,

@@ -109,6 +109,22 @@ impl StoredBudget {
         false
     }
 
+    /// Returns how many bytes the run may still store.
+    pub(crate) fn left(&self) -> u64 {
+        self.limits.run.saturating_sub(self.used.lock().run)
+    }
+
+    /// Takes the bytes of the inputs of the run, which are those of no check. If they do not fit, they are counted as cut.
+    pub(crate) fn take_inputs(&self, kind: &'static str, bytes: u64) -> bool {
+        let StoredUse { run, cut, .. } = &mut *self.used.lock();
+        if *run + bytes <= self.limits.run {
+            *run += bytes;
+            return true;
+        }
+        cut.insert((String::new(), kind), (1, bytes));
+        false
+    }
+
     /// Returns what was not stored.
     pub(crate) fn not_stored(&self) -> Vec<NotStored> {
         let cut = |((check, kind), (results, bytes)): (&(String, &str), &(u64, u64))| NotStored {

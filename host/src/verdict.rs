@@ -146,6 +146,13 @@ pub struct Edit {
     pub replacement: String,
 }
 
+impl Fix {
+    /// The most edits.
+    pub(crate) const MAX_EDITS: usize = 10_000;
+    /// The most bytes of all replacements.
+    pub(crate) const MAX_BYTES: usize = 64 << 10;
+}
+
 /// A fix of a finding: edits of the file of its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -366,6 +373,9 @@ pub struct Verdict {
     /// How many findings were left out because there were too many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub findings_omitted: u64,
+    /// How many findings lost their fix because the fixes were too large.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fixes_omitted: u64,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -385,6 +395,7 @@ impl Verdict {
             error: None,
             findings: Vec::new(),
             findings_omitted: 0,
+            fixes_omitted: 0,
         }
     }
 }

@@ -87,6 +87,50 @@ fn a_command_in_a_loop_fills_neither_disk_nor_memory_and_what_was_cut_is_named()
 }
 
 #[test]
+fn fixes_of_many_files_fill_neither_disk_nor_memory_and_what_was_cut_is_named() {
+    let stage = Stage::new();
+    let text = guests::text("storing/fix-of-zeros");
+    fs::write(stage.work().join("zeros.wasm"), guests::assemble("zeros", &text)).expect("written");
+    write(
+        &stage,
+        "gate.toml",
+        "[gate.default]\nall = [\"zeros\"]\n[check.zeros]\nverifier = \"./zeros.wasm\"\nfiles = [\"f/*\"]\n",
+    );
+    fs::create_dir(stage.work().join("f")).expect("a folder");
+    for number in 0..600 {
+        write(&stage, &format!("f/{number:03}"), &format!("{number}\n"));
+    }
+    assert_eq!(stage.run(&["plan"]).status.code(), Some(0), "compiled");
+    let runs = [(); 2].map(|()| {
+        let (output, memory) = measured(&mut stage.gate(&["run", "--format", "json"]));
+        assert!(memory > 0 && memory < 200 << 10, "{memory} KiB are used");
+        record(&output)["gate"]["children"][0]["verdict"].clone()
+    });
+    assert_eq!(runs[0], runs[1]);
+    let findings = runs[0]["findings"].as_array().expect("findings");
+    // A zero takes 6 bytes in JSON, so 8 MiB are 21 fixes.
+    assert_eq!((&runs[0]["status"], findings.len(), &runs[0]["fixes_omitted"]), (&"fail".into(), 600, &579.into()));
+    assert!(findings[..21].iter().all(|finding| finding["fix"].is_object()) && findings[21]["fix"].is_null());
+    let size = size_of(&stage.state());
+    assert!(size < 4 << 20, "{size} bytes are stored");
+    assert!(said(&stage.run(&["run"])).contains("without the fixes of 579 findings"));
+}
+
+#[test]
+fn inputs_that_exceed_the_limit_are_not_stored_and_named() {
+    let stage = Stage::new();
+    loud(&stage, 1, "true", "[limits]\nstored = \"1B\"\n");
+    let output = stage.run(&["run", "--format", "json"]);
+    let run = record(&output);
+    let cut = run["not_stored"].as_array().expect("cut");
+    assert!(run["status"] == "pass" && cut.iter().any(|cut| cut["kind"] == "inputs" && cut["check"] == ""), "{run:#}");
+    assert!(said(&output).contains("warning: the inputs of the run ("), "{}", said(&output));
+    let bundle = stage.run(&["bundle"]);
+    assert_eq!(bundle.status.code(), Some(2), "{}", said(&bundle));
+    assert!(said(&bundle).contains("its inputs are not stored"), "{}", said(&bundle));
+}
+
+#[test]
 fn a_run_whose_answers_cannot_be_stored_is_no_pass() {
     let stage = Stage::new();
     loud(&stage, 2, "head -c 1000000 /dev/urandom", "");

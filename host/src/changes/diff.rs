@@ -10,6 +10,13 @@ use std::collections::HashMap;
 const MAX_LINES: usize = 20_000;
 /// A larger file has no hunks either.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
+/// The bytes of the hunks of a file, and of all files. Where there are more, a file has no hunks.
+const MAX_HUNKS: usize = 16 << 20;
+const MAX_ALL_HUNKS: usize = 32 << 20;
+/// From this many lines on, those that both texts start and end with are left out, because each takes memory.
+const MANY_LINES: usize = 500_000;
+/// The lines that are compared.
+const MAX_COMPARED: usize = 4_000_000;
 /// The lines that are looked at between two looks at the clock.
 const PORTION: usize = 4_096;
 /// Context lines around each change.
@@ -21,21 +28,98 @@ pub(super) fn hunks(old: &[u8], new: &[u8], deadline: &Deadline) -> Result<Optio
     if [old, new].iter().any(|content| content.contains(&0) || content.len() as u64 > MAX_BYTES) {
         return Ok(None);
     }
-    let (old, new) = (lines(old), lines(new));
+    let middle = Middle::of(old, new);
+    let Some((old, new)) = middle.lines() else { return Ok(None) };
     let Some(changes) = changes(&old, &new, deadline)? else { return Ok(None) };
-    let hunks: Vec<Hunk> = group_diff_ops(changes, CONTEXT).iter().map(|group| hunk(group, &old, &new)).collect();
-    Ok((hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES).then_some(hunks))
+    let groups = group_diff_ops(changes, CONTEXT);
+    let (mut lines, mut bytes) = (0, 0);
+    for change in groups.iter().flatten() {
+        let (old, new) = (&old[change.old_range()], &new[change.new_range()]);
+        // Equal lines are shown once.
+        let shown = [if matches!(change, DiffOp::Equal { .. }) { &[] } else { old }, new];
+        lines += shown.iter().map(|lines| lines.len()).sum::<usize>();
+        bytes += shown.iter().copied().flatten().map(|line| line.len()).sum::<usize>();
+    }
+    let fits = lines <= MAX_LINES && bytes <= MAX_HUNKS;
+    Ok(fits.then(|| groups.iter().map(|group| hunk(group, &old, &new, middle.skipped)).collect()))
+}
+
+/// What the hunks of all files may still take.
+#[derive(Debug)]
+pub(super) struct HunkBudget(usize);
+
+impl HunkBudget {
+    pub(super) fn new() -> Self {
+        Self(MAX_ALL_HUNKS)
+    }
+
+    /// Returns the hunks of the next file, in the order of the paths; `None` if they do not fit.
+    pub(super) fn take(&mut self, hunks: Option<Vec<Hunk>>) -> Option<Vec<Hunk>> {
+        let hunks = hunks?;
+        let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+        self.0 = self.0.checked_sub(lines.map(|line| line.text.len() + size_of::<DiffLine>()).sum())?;
+        Some(hunks)
+    }
+}
+
+type Lines<'t> = Vec<&'t [u8]>;
+
+/// The part of two texts in which they differ, with the lines around it.
+struct Middle<'t> {
+    /// How many lines are before it.
+    skipped: usize,
+    old: &'t [u8],
+    new: &'t [u8],
+}
+
+impl<'t> Middle<'t> {
+    fn of(old: &'t [u8], new: &'t [u8]) -> Self {
+        // A text has at most as many lines as bytes.
+        let is_long = |text: &[u8]| text.len() >= MANY_LINES && count_lines(text) >= MANY_LINES;
+        if !is_long(old) && !is_long(new) {
+            return Self { skipped: 0, old, new };
+        }
+        let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        let start = (0..=CONTEXT).fold(same, |end, line| line_start(&old[..end.saturating_sub(usize::from(line > 0))]));
+        let (old_rest, new_rest) = (&old[start..], &new[start..]);
+        let same = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+        let end = &old_rest[old_rest.len() - same..];
+        let kept: usize = end.split_inclusive(|&byte| byte == b'\n').take(CONTEXT + 1).map(<[u8]>::len).sum();
+        let cut = same - kept;
+        let skipped = count_lines(&old[..start]);
+        Self { skipped, old: &old_rest[..old_rest.len() - cut], new: &new_rest[..new_rest.len() - cut] }
+    }
+
+    /// Returns the lines of both; `None` if they are too many.
+    fn lines(&self) -> Option<(Lines<'t>, Lines<'t>)> {
+        let is_short = self.old.len() + self.new.len() <= MAX_COMPARED;
+        (is_short || count_lines(self.old) + count_lines(self.new) <= MAX_COMPARED)
+            .then(|| (lines(self.old), lines(self.new)))
+    }
+}
+
+/// Returns where the last line of a text starts.
+fn line_start(text: &[u8]) -> usize {
+    text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
+}
+
+fn count_lines(text: &[u8]) -> usize {
+    text.iter().map(|&byte| usize::from(byte == b'\n')).sum()
 }
 
 /// Returns the line-based edits that turn `old` into `new`: one edit if nearly everything differs.
 #[cfg_attr(not(all(feature = "commands", target_os = "linux")), allow(dead_code, reason = "only commands fix files"))]
 pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
-    let (before, after) = (lines(old.as_bytes()), lines(new.as_bytes()));
+    let middle = Middle::of(old.as_bytes(), new.as_bytes());
+    let Some((before, after)) = middle.lines() else {
+        let end_line = u32::try_from(old.split_inclusive('\n').count() + 1).unwrap_or(u32::MAX);
+        return vec![Edit { start_line: 1, start_column: 1, end_line, end_column: 1, replacement: new.to_owned() }];
+    };
     let whole = || DiffOp::Replace { old_index: 0, old_len: before.len(), new_index: 0, new_len: after.len() };
     // The command that wrote the new text has a time limit of its own.
     let changes = changes(&before, &after, &Deadline::default());
     let changes = changes.ok().flatten().unwrap_or_else(|| vec![whole()]);
-    let line = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
+    let line = |index: usize| u32::try_from(middle.skipped + index + 1).unwrap_or(u32::MAX);
     let edit = |change: &DiffOp| {
         let (removed, added) = (change.old_range(), change.new_range());
         let replacement = String::from_utf8_lossy(&after[added].concat()).into_owned();
@@ -119,7 +203,7 @@ fn is_near(old: &[usize], new: &[usize], most: usize, deadline: &Deadline) -> Re
 }
 
 /// Splits content into lines with their line ends: a line that lost its end is another line.
-fn lines(content: &[u8]) -> Vec<&[u8]> {
+fn lines(content: &[u8]) -> Lines<'_> {
     content.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
@@ -131,7 +215,7 @@ fn fewest_changes(old: &[usize], new: &[usize], count: usize) -> usize {
     excess.into_iter().map(isize::unsigned_abs).sum()
 }
 
-fn hunk(group: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) -> Hunk {
+fn hunk(group: &[DiffOp], old: &[&[u8]], new: &[&[u8]], skipped: usize) -> Hunk {
     let mut found = Vec::new();
     let mut push = |kind, lines: &[&[u8]]| found.extend(lines.iter().map(|text| line(kind, text)));
     for change in group {
@@ -146,7 +230,7 @@ fn hunk(group: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) -> Hunk {
     }
     // If a side has no lines, the number is that of the line before, as in a unified diff.
     let start = |first: Option<usize>, count: usize| {
-        let first = first.unwrap_or(0) + usize::from(count > 0);
+        let first = skipped + first.unwrap_or(0) + usize::from(count > 0);
         u32::try_from(first).unwrap_or(u32::MAX)
     };
     let count = |range: fn(&DiffOp) -> std::ops::Range<usize>| group.iter().map(|change| range(change).len()).sum();
@@ -207,6 +291,49 @@ mod tests {
         assert_eq!(told(&hunks(b"a\nb", b"a\nb\n").expect("text")[0])[1..], [(Removed, "b"), (Added, "b")]);
         assert_eq!(told(&hunks(b"a\n", b"a\r\n").expect("text")[0]), [(Removed, "a"), (Added, "a")]);
         assert_eq!(told(&hunks(b"a\n", b"").expect("text")[0]), [(Removed, "a")]);
+    }
+
+    #[test]
+    fn lines_that_many_lines_start_and_end_with_take_no_memory() {
+        let many = |first: &str, middle: &str, last: &str| {
+            format!("{first}{}{middle}{}{last}", "\n".repeat(300_000), "x\n".repeat(300_000))
+        };
+        let (old, new) = (many("", "a\n", ""), many("", "b\nc\n", ""));
+        let found = hunks(old.as_bytes(), new.as_bytes()).expect("text");
+        let shown =
+            [(Context, ""), (Context, ""), (Context, ""), (Removed, "a"), (Added, "b"), (Added, "c"), (Context, "x")];
+        assert_eq!(told(&found[0])[..7], shown);
+        assert_eq!(
+            (found.len(), found[0].lines.len(), found[0].old_start, found[0].new_start),
+            (1, 9, 299_998, 299_998)
+        );
+        let middle = Middle::of(old.as_bytes(), new.as_bytes());
+        assert!(middle.old.len() < 20 && middle.new.len() < 20, "{} {}", middle.old.len(), middle.new.len());
+        for (old, new) in [
+            (many("", "", ""), many("", "\n", "")),
+            (many("", "", "end"), many("", "", "other")),
+            (many("", "", "end"), many("", "", "")),
+            (many("a\n", "", ""), many("", "", "")),
+            (many("", "", ""), many("", "", "").repeat(2)),
+            (many("", "", ""), String::new()),
+        ] {
+            assert!(edited(&old, &edits(&old, &new)) == new);
+        }
+        let newlines = "\n".repeat(MAX_COMPARED + 1);
+        assert_eq!(hunks(newlines.as_bytes(), b"a"), None);
+        assert!(edited(&newlines, &edits(&newlines, "a")) == "a");
+    }
+
+    #[test]
+    fn hunks_are_limited_in_bytes() {
+        let text = |bytes: usize| "a".repeat(bytes);
+        assert_eq!(hunks(b"", text(MAX_HUNKS + 1).as_bytes()), None);
+        let large = hunks(b"", text(MAX_HUNKS).as_bytes()).expect("text");
+        let small = hunks(b"", b"a").expect("text");
+        let mut left = HunkBudget::new();
+        for (hunks, fits) in [(&large, true), (&large, false), (&small, true)] {
+            assert_eq!(left.take(Some(hunks.clone())).is_some(), fits);
+        }
     }
 
     #[test]

@@ -47,8 +47,22 @@ impl CommandRecorder {
 #[derive(Debug)]
 pub struct CommandPlayer {
     /// Shared by all runs that use the tape: each result is given once.
-    lines: Arc<Mutex<BTreeMap<String, VecDeque<CommandTapeLine>>>>,
+    lines: Arc<Mutex<TapeLines>>,
     copy: CommandRecorder,
+}
+
+/// A tape, and where the lines of each command are: a parsed line takes many times as much memory.
+#[derive(Debug)]
+struct TapeLines {
+    text: String,
+    places: BTreeMap<String, VecDeque<(u32, u32)>>,
+}
+
+impl TapeLines {
+    fn next(&mut self, command: &str) -> Option<CommandTapeLine> {
+        let (start, end) = self.places.get_mut(command)?.pop_front()?;
+        serde_json::from_str(&self.text[start as usize..end as usize]).ok()
+    }
 }
 
 /// Why a tape cannot be used.
@@ -262,17 +276,24 @@ impl CommandTape {
         if text.len() as u64 > MAX_BYTES {
             return Err(BadCommandTape::TooLong(path.to_owned()));
         }
-        let mut lines: BTreeMap<String, VecDeque<CommandTapeLine>> = BTreeMap::new();
-        for (line, entry) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        let mut places: BTreeMap<String, VecDeque<(u32, u32)>> = BTreeMap::new();
+        let mut end = 0;
+        for (line, entry) in (1..).zip(text.split_inclusive('\n')) {
+            let start = end;
+            end += u32::try_from(entry.len()).unwrap_or(u32::MAX);
+            if entry.trim().is_empty() {
+                continue;
+            }
             let invalid = |message: String| BadCommandTape::Invalid { path: path.to_owned(), line, message };
             let entry: CommandTapeLine =
                 serde_json::from_str(entry).map_err(|error| invalid(text::clean_line(&error.to_string(), 200)))?;
             if entry.ending().is_none() {
                 return Err(invalid("expected one of `exit_code`, `signal` and `timed_out`".to_owned()));
             }
-            lines.entry(entry.command.clone()).or_default().push_back(entry);
+            places.entry(entry.command).or_default().push_back((start, end));
         }
-        Ok(Self::Replay(CommandPlayer { lines: Arc::new(Mutex::new(lines)), copy: CommandRecorder::default() }))
+        let lines = Arc::new(Mutex::new(TapeLines { text, places }));
+        Ok(Self::Replay(CommandPlayer { lines, copy: CommandRecorder::default() }))
     }
 
     /// Returns the recorded result of a command for a check.
@@ -283,7 +304,7 @@ impl CommandTape {
         command: &CommandConfig,
     ) -> Option<Result<CommandResult, NoResult>> {
         let Self::Replay(CommandPlayer { lines, copy }) = self else { return None };
-        let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
+        let next = lines.lock().next(name);
         let missing = |what: &str| {
             NoResult::not_started(format!("the recording {what}")).with_hint("record it again with `--record-commands`")
         };

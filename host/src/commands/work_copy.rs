@@ -11,7 +11,7 @@ use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::temporary::{Purpose, Temporary};
-use crate::verdict::Edit;
+use crate::verdict::{Edit, Fix};
 use crate::workspace::{FileKind, Workspace, WorkspaceError};
 use rustix::fs::{Timespec, Timestamps, futimens};
 use std::borrow::Borrow;
@@ -28,6 +28,8 @@ use std::{fs, io};
 const MOST_BYTES: u64 = 4 << 30;
 /// The most bytes of a file that a command wrote.
 const MAX_READ: u64 = 256 << 20;
+/// The bytes of the edits of all files.
+const MAX_EDITS: usize = 16 << 20;
 const MOST_FILES: usize = 200_000;
 /// The bytes that are copied at once.
 const PIECE: u64 = 64 << 20;
@@ -216,26 +218,28 @@ impl WorkCopy {
         };
         let open = |folder: &Path| Workspace::open(folder).map_err(|error| unreadable(".", &error));
         let (copy, work) = (open(self.path())?, open(&self.root)?);
-        let mut rewrites = Vec::new();
-        for (path, before) in &self.copied {
-            let state = || FileState::of(&self.path().join(path));
-            if before.changed.0 < self.settled && state().is_ok_and(|now| now == *before) {
-                continue;
-            }
-            let now = content(&copy, path).map_err(|error| unreadable(path, &error))?;
-            let was = content(&work, path).map_err(|error| unreadable(path, &error))?;
-            if now != was {
-                rewrites.push(Rewrite { path: path.clone(), edits: edits(was, now) });
+        let mut paths = Vec::new();
+        self.added("", &mut paths).map_err(|error| unreadable(".", &error))?;
+        let added: BTreeSet<String> = paths.iter().cloned().collect();
+        paths.extend(
+            self.copied.iter().filter(|(path, before)| !self.is_as_copied(path, before)).map(|(path, _)| path.clone()),
+        );
+        paths.sort();
+        let (mut rewrites, mut left) = (Vec::new(), MAX_EDITS);
+        for path in paths {
+            let is_new = added.contains(&path);
+            let read = |work| content(work, &path).map_err(|error| unreadable(&path, &error));
+            let was = if is_new { Content::File(Vec::new()) } else { read(&work)? };
+            let now = read(&copy)?;
+            if is_new || now != was {
+                rewrites.push(Rewrite { edits: within(edits(was, now), &mut left), path });
             }
         }
-        let mut added = Vec::new();
-        self.added("", &mut added).map_err(|error| unreadable(".", &error))?;
-        for path in added {
-            let now = content(&copy, &path).map_err(|error| unreadable(&path, &error))?;
-            rewrites.push(Rewrite { edits: edits(Content::File(Vec::new()), now), path });
-        }
-        rewrites.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(rewrites)
+    }
+
+    fn is_as_copied(&self, path: &str, before: &FileState) -> bool {
+        before.changed.0 < self.settled && FileState::of(&self.path().join(path)).is_ok_and(|now| now == *before)
     }
 
     /// Collects the new files, except caches.
@@ -367,6 +371,8 @@ fn content(work: &Workspace, path: &str) -> Result<Content, WorkspaceError> {
 /// Returns the edits from one file to another; none if one of them is not text, is a symlink, or was deleted.
 fn edits(was: Content, now: Content) -> Vec<Edit> {
     match (was, now) {
+        // What was added does not fit into a fix.
+        (Content::File(was), Content::File(now)) if now.len() > was.len() + Fix::MAX_BYTES => Vec::new(),
         (Content::File(was), Content::File(now)) => match (String::from_utf8(was), String::from_utf8(now)) {
             (Ok(was), Ok(now)) => changes::edits(&was, &now),
             _ => Vec::new(),
@@ -375,9 +381,42 @@ fn edits(was: Content, now: Content) -> Vec<Edit> {
     }
 }
 
+/// Returns the edits of a file, or none if they are more than a fix can have or than all files may have together: then the change is
+/// reported without a fix.
+fn within(edits: Vec<Edit>, left: &mut usize) -> Vec<Edit> {
+    let bytes = edits.iter().map(|edit| edit.replacement.len()).sum::<usize>();
+    let size = bytes + edits.len() * size_of::<Edit>();
+    if bytes > Fix::MAX_BYTES || edits.len() > Fix::MAX_EDITS || size > *left {
+        return Vec::new();
+    }
+    *left -= size;
+    edits
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn edits_that_no_fix_can_have_are_left_out() {
+        let of = |bytes: usize, count: usize| {
+            let edit =
+                Edit { start_line: 1, start_column: 1, end_line: 1, end_column: 1, replacement: "a".repeat(bytes) };
+            vec![edit; count]
+        };
+        let mut left = 200_000;
+        for (bytes, count, kept) in [
+            (Fix::MAX_BYTES, 1, 1),
+            (Fix::MAX_BYTES + 1, 1, 0),
+            (0, Fix::MAX_EDITS + 1, 0),
+            (Fix::MAX_BYTES, 1, 1),
+            (Fix::MAX_BYTES, 1, 1),
+            (Fix::MAX_BYTES, 1, 0),
+            (10, 2, 2),
+        ] {
+            assert_eq!(within(of(bytes, count), &mut left).len(), kept, "{bytes} {count}");
+        }
+    }
 
     #[test]
     fn only_files_are_edited() {

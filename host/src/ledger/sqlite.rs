@@ -326,6 +326,9 @@ impl Ledger for SqliteLedger {
 
     fn attach(&self, run: &str, attachments: Vec<Attachment>) -> Result<(), LedgerError> {
         self.write(Durability::Process, |transaction, _| {
+            if attachments.iter().any(|attachment| attachment.part == 0) {
+                rows::forget_cut_off(transaction, run)?;
+            }
             rows::attach(transaction, run, &attachments).map_err(unwritable)
         })
     }
@@ -498,7 +501,10 @@ fn unusable(folder: &Path, error: &rusqlite::Error) -> LedgerError {
 }
 
 fn unwritable(error: rusqlite::Error) -> LedgerError {
-    LedgerError::Unwritable(error.to_string())
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::TooBig) => LedgerError::TooLarge,
+        _ => LedgerError::Unwritable(error.to_string()),
+    }
 }
 
 fn unreadable(error: rusqlite::Error) -> LedgerError {

@@ -109,6 +109,13 @@ impl Lines<'_> {
             let how = if verdict.findings_omitted == 0 { " (all of them with -v)" } else { "" };
             writeln!(self.out, "    … and {}{how}", count(rest, "more finding"))?;
         }
+        if verdict.fixes_omitted > 0 {
+            writeln!(
+                self.out,
+                "    … without the fixes of {}: they are too large",
+                count(verdict.fixes_omitted, "finding")
+            )?;
+        }
         for command in node.commands_to_quote() {
             let lines: Vec<&str> = command.output.trim_end().lines().collect();
             let skip = if self.style.verbose { 0 } else { lines.len().saturating_sub(MAX_SHOWN) };

@@ -6,12 +6,14 @@ use super::summary::FilesResult;
 use super::{CheckRunner, Logged, ReusablePasses, red_green};
 use crate::commands::{CommandEnding, CommandResult};
 use crate::config::Grant;
+use crate::finding_budget::FindingBudget;
 use crate::gate;
 use crate::outcome::JudgedFile;
 use crate::plan::{self, Shape};
 use crate::runtime::{CallResult, Grants};
 use crate::submission::{CommandEvidence, Evidence};
 use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -77,6 +79,7 @@ impl CheckRunner<'_> {
             done: Arc::clone(&self.done),
             finished: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
+            held: Mutex::default(),
         });
         let mut given = None;
         let mut judged = match check.shape {
@@ -98,6 +101,7 @@ impl CheckRunner<'_> {
                         red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
                     ran.extend(on_base.into_iter().map(CommandResult::shortened));
                 }
+                FindingBudget::of_check(check.limits.findings).apply(&mut verdict);
                 self.fingerprint(check, &mut verdict);
                 // A file that is not applicable, or that has no answer, was not judged.
                 let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
@@ -153,7 +157,8 @@ fn error_if_sandbox_failed(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
     match advice.filter(|_| verdict.status == Status::Fail) {
         Some(advice) => {
             let failure = Failure::new(advice.kind, &advice.what).hint(&advice.hint);
-            Verdict { findings: verdict.findings, findings_omitted: verdict.findings_omitted, ..failure.into() }
+            let Verdict { findings, findings_omitted, .. } = verdict;
+            Verdict { findings, findings_omitted, ..failure.into() }
         }
         None => verdict,
     }

@@ -7,10 +7,13 @@ use crate::cached_passes::CachedPasses;
 use crate::commands::MAX_LISTED;
 use crate::config::Inapplicable;
 use crate::cores;
+use crate::finding_budget::HeldFindings;
 use crate::fingerprint;
 use crate::runtime::{CallContext, CallResult, Capabilities, ComponentSource, FileInput, Grants, Runtime, Verifier};
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace;
+use parking_lot::Mutex;
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -38,10 +41,20 @@ pub(super) async fn files(work: Arc<FileCheck>) -> FilesResult {
         answers.push((usize::MAX, CallResult::from(failure).into()));
     }
     answers.sort_by_key(|(index, _)| *index);
+    let held = &mut *work.held.lock();
+    for (index, file) in &mut answers {
+        if let FileResult::Called(answer) = &mut file.result {
+            answer.verdict.findings = held.take(*index);
+        }
+    }
     if let Some(cached) = &work.cached {
         cached.keep();
     }
-    summarise(&work.paths, answers, work.limits.findings, work.on_not_applicable)
+    let mut all = summarise(&work.paths, answers, work.limits.findings, work.on_not_applicable);
+    if let Some(verdict) = &mut all.verdict {
+        verdict.findings_omitted += held.omitted();
+    }
+    all
 }
 
 /// One check of the files of a subject, shared by its workers.
@@ -66,6 +79,7 @@ pub(super) struct FileCheck {
     pub(super) done: Arc<FilesDone>,
     pub(super) finished: AtomicUsize,
     pub(super) next: AtomicUsize,
+    pub(super) held: Mutex<HeldFindings>,
 }
 
 impl FileCheck {
@@ -95,6 +109,7 @@ impl FileCheck {
                     Ok(mut result) => {
                         if let FileResult::Called(answer) = &mut result {
                             bound(answer, index, self.paths.len());
+                            self.hold(answer, index);
                         }
                         answers.push((index, FileAnswer { result, digest: Some(seen.digest) }));
                     }
@@ -112,6 +127,9 @@ impl FileCheck {
 /// The bytes of log that are kept of all files of a check together, and at least of each.
 const MAX_LOG: usize = 4 << 20;
 const LEAST_LOG: usize = 4 << 10;
+/// The bytes of what is said about why a file has no judgement, of all files and at least of each.
+const MAX_REASONS: usize = 16 << 20;
+const LEAST_REASON: usize = 200;
 
 /// Drops what a check with many files does not list: otherwise a verifier that says much about each file would fill the memory. The
 /// share of a file depends only on its place, so that two runs list the same.
@@ -130,9 +148,24 @@ fn bound(answer: &mut CallResult, index: usize, files: usize) {
     let kept = lines.count();
     answer.log_dropped += (answer.log.len() - kept) as u64;
     answer.log.truncate(kept);
+    let most = (MAX_REASONS / files.max(1)).max(LEAST_REASON);
+    let verdict = &mut answer.verdict;
+    for text in
+        [Some(&mut verdict.summary), verdict.error.as_mut().map(|error| &mut error.message)].into_iter().flatten()
+    {
+        text.truncate(text.floor_char_boundary(most));
+    }
 }
 
 impl FileCheck {
+    /// Puts the findings of a file aside, until it is known which of them are kept.
+    fn hold(&self, answer: &mut CallResult, index: usize) {
+        let findings = mem::take(&mut answer.verdict.findings);
+        if !findings.is_empty() {
+            self.held.lock().add(index, findings, self.limits.findings);
+        }
+    }
+
     /// Reports progress, about a hundred times per check.
     fn report_progress(&self) {
         let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());

@@ -2,6 +2,7 @@
 
 use crate::commands::CommandResult;
 use crate::config::Inapplicable;
+use crate::finding_budget::FindingBudget;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{CallResult, LogLine};
 use crate::text::{self, clean_line};
@@ -65,6 +66,8 @@ impl From<CallResult> for FileAnswer {
 
 /// The most characters of a path in a message.
 const MAX_PATH: usize = 300;
+/// The most metrics of a check.
+const MAX_METRICS: usize = 1_000;
 /// The most files without a judgement that are named, besides the first.
 const MAX_NAMED: usize = 5;
 
@@ -131,20 +134,15 @@ pub(super) fn summarise(
         needs_person |= verdict.needs_person;
         classes.extend(verdict.class.map(|class| (verdict.status, class)));
         for metric in verdict.metrics {
-            match metrics.iter_mut().find(|known| known.name == metric.name) {
-                Some(known) => known.value += metric.value,
-                None => metrics.push(metric),
+            match metrics.iter().position(|known| known.name == metric.name) {
+                Some(known) => metrics[known].value += metric.value,
+                None if metrics.len() < MAX_METRICS => metrics.push(metric),
+                None => {}
             }
         }
         counts[verdict.status as usize] += 1;
         omitted += verdict.findings_omitted;
-        for finding in verdict.findings {
-            if findings.len() < max_findings {
-                findings.push(finding);
-            } else {
-                omitted += 1;
-            }
-        }
+        findings.extend(verdict.findings);
         if let Some(failure) = verdict.error
             && first_error.is_none()
         {
@@ -185,7 +183,7 @@ pub(super) fn summarise(
     };
     let error = first_error.filter(|_| status == Status::Error);
     let class = classes.into_iter().find(|(of, _)| *of == status).map(|(_, class)| class);
-    let verdict = Verdict {
+    let mut verdict = Verdict {
         confidence,
         summary,
         error,
@@ -196,6 +194,7 @@ pub(super) fn summarise(
         metrics,
         ..Verdict::of(status)
     };
+    FindingBudget::of_check(max_findings).apply(&mut verdict);
     FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked, unlisted }
 }
 

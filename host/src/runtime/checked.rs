@@ -13,9 +13,6 @@ const MAX_CODE: usize = 100;
 
 const MAX_METRICS: usize = 100;
 
-/// The most characters of all replacements of one fix.
-const MAX_REPLACEMENT: usize = 64 << 10;
-
 /// Checks and bounds a verdict from a guest. `only` is the one path that a file verifier may report places in.
 pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>) -> Result<Verdict, Failure> {
     if let Some(confidence) = verdict.confidence
@@ -91,11 +88,14 @@ fn check_fix(fix: &mut Fix, has_place: bool) -> Result<(), Failure> {
     if !has_place {
         return refused("the verifier returned a fix for a finding without a place");
     }
-    if fix.edits.iter().map(|edit| edit.replacement.len()).sum::<usize>() > MAX_REPLACEMENT {
-        return Err(Failure::new(
-            ErrorKind::LimitTransfer,
-            format!("the verifier returned a fix of more than {MAX_REPLACEMENT} bytes"),
-        ));
+    let too_large = |most: usize, unit: &str| {
+        Err(Failure::new(ErrorKind::LimitTransfer, format!("the verifier returned a fix of more than {most} {unit}")))
+    };
+    if fix.edits.iter().map(|edit| edit.replacement.len()).sum::<usize>() > Fix::MAX_BYTES {
+        return too_large(Fix::MAX_BYTES, "bytes");
+    }
+    if fix.edits.len() > Fix::MAX_EDITS {
+        return too_large(Fix::MAX_EDITS, "edits");
     }
     let start = |edit: &Edit| (edit.start_line, edit.start_column);
     let end = |edit: &Edit| (edit.end_line, edit.end_column);

@@ -30,6 +30,7 @@ pub(super) fn received(verdict: types::Verdict) -> Verdict {
         error: None,
         findings: verdict.findings.into_iter().map(received_finding).collect(),
         findings_omitted: 0,
+        fixes_omitted: 0,
     }
 }
 

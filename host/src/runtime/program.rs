@@ -177,6 +177,7 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
         metrics: output.metrics,
         error: None,
         findings_omitted: 0,
+        fixes_omitted: 0,
     })
 }
 

@@ -238,7 +238,7 @@ fn budgets() -> Value {
 fn limits() -> Value {
     let size = |what: &str, default: &str| json!({ "description": what, "$ref": "#/$defs/size", "default": default });
     json!({
-        "description": "How much of the answers of commands and models is stored with a run, before it is compressed. The record says what was cut.",
+        "description": "How much of the inputs and of the answers of commands and models is stored with a run, before it is compressed. The record says what was cut.",
         "type": "object",
         "properties": {
             "stored": size("For the whole run, at most `256MiB`.", "64MiB"),

@@ -13,6 +13,7 @@ use crate::changes::{self, ChangesError, Needs, Selection};
 use crate::commands::{BaseFiles, CommandTape};
 use crate::error::Error;
 use crate::event::{EventKind, Observer};
+use crate::finding_budget;
 use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
 use crate::models::ModelTape;
@@ -224,6 +225,7 @@ impl Session {
         {
             gate::fail(&mut gate, late.into());
         }
+        finding_budget::limit(&mut gate);
         touched::hold(&mut gate, &touched);
         new_record::explain(&mut gate, verifiers);
 
@@ -241,7 +243,6 @@ impl Session {
         (record.tree, record.unjudged) = (tree, unjudged);
         record.duration = start.elapsed();
         if let (Some(mut recorder), Some(stored)) = (recorder, stored) {
-            record.not_stored = stored.not_stored();
             let (found, environment) = (Arc::clone(found), self.request.environment.clone());
             let collected = Arc::clone(&changes);
             let (work, fail_fast) = (RunInputs::<()>::work(self.request.work), self.request.fail_fast);
@@ -259,6 +260,7 @@ impl Session {
                     has_commands: has_answers.0,
                     has_models: has_answers.1,
                 })?;
+                record.not_stored = stored.not_stored();
                 let asked = recorder.end(&mut record, attachments, &found.config)?;
                 Ok((record, recorder.ledger(), asked))
             };

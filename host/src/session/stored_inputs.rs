@@ -4,7 +4,7 @@
 //! They are in the transaction of the entry: whoever finds a run in the ledger finds these too.
 
 use super::WorkState;
-use crate::compression::{decompressed, packed, unpacked};
+use crate::compression::{Compressor, decompressed, unpacked};
 use crate::ledger::{Attachment, Ledger, LedgerError};
 use crate::limits::StoredLimits;
 use crate::record::NotStored;
@@ -90,7 +90,7 @@ impl StoredAnswers {
         Self { budget, commands, models }
     }
 
-    /// Returns what was not stored.
+    /// Returns what was not stored, once they are finished.
     pub(super) fn not_stored(&self) -> Vec<NotStored> {
         self.budget.not_stored()
     }
@@ -98,13 +98,40 @@ impl StoredAnswers {
     /// Ends the tapes, and returns what is stored together with the entry of the run.
     pub(super) fn finish(&self, inputs: &RunInputs<&Submission>) -> Result<Vec<Attachment>, LedgerError> {
         let failed = |error: io::Error| LedgerError::Unwritable(format!("cannot store what the run needs: {error}"));
-        let inputs = serde_json::to_vec(inputs).map_err(|error| failed(error.into()))?;
-        let mut attachments = vec![Attachment { name: INPUTS, part: 0, bytes: packed(&inputs).into_owned() }];
+        let mut packed = Packed { compressor: Compressor::new().map_err(failed)?, bytes: 0, most: self.budget.left() };
+        serde_json::to_writer(io::BufWriter::with_capacity(64 << 10, &mut packed), inputs)
+            .map_err(|error| failed(error.into()))?;
+        let mut attachments = Vec::new();
+        if self.budget.take_inputs(INPUTS, packed.bytes) {
+            let bytes = packed.compressor.finish().map_err(failed)?;
+            attachments.push(Attachment { name: INPUTS, part: 0, bytes });
+        }
         for tape in self.commands.iter().chain(&self.models) {
             let (part, bytes) = tape.finish().map_err(failed)?;
             attachments.push(Attachment { name: tape.kind(), part, bytes });
         }
         Ok(attachments)
+    }
+}
+
+/// Compresses what is written to it, up to a limit, and counts all of it.
+struct Packed {
+    compressor: Compressor,
+    bytes: u64,
+    most: u64,
+}
+
+impl io::Write for Packed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes += bytes.len() as u64;
+        if self.bytes <= self.most {
+            self.compressor.add(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -123,7 +150,12 @@ impl StoredRun {
         let Some(inputs) = parts(INPUTS)?.into_iter().next() else {
             return ledger.folder().map_or(Ok(None), |state| Self::of_earlier_version(&state, run));
         };
-        let inputs: RunInputs = serde_json::from_slice(&unpacked(inputs))?;
+        let inputs = match decompressed([&inputs[..]], usize::try_from(MAX_BYTES).unwrap_or(usize::MAX)) {
+            Ok(inputs) => inputs,
+            // Earlier versions stored short ones as they are.
+            Err(_) => unpacked(inputs),
+        };
+        let inputs: RunInputs = serde_json::from_slice(&inputs)?;
         let tape = |name, has: bool| -> io::Result<Option<String>> {
             if !has {
                 return Ok(None);

@@ -230,8 +230,8 @@ impl<'p> ContentComparison<'_, 'p> {
         stored: &TreeEntry,
     ) -> Result<bool, ChangesError> {
         let what = format!("the base of `{}`", String::from_utf8_lossy(path));
-        let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
-        let Some((digest, size)) = pointer_of(&pointer) else { return Ok(false) };
+        let pointer = objects.read_at_most(&stored.id, MAX_POINTER as u64, &what)?;
+        let Some((digest, size)) = pointer.as_deref().and_then(pointer_of) else { return Ok(false) };
         let Ok((mut file, stat)) = self.work.open_listed_file(path) else { return Ok(false) };
         if u64::try_from(stat.st_size) != Ok(size) || FileStamp::of(&stat) != present.mark {
             return Ok(false);

@@ -119,6 +119,26 @@ impl<'g> Objects<'g> {
         Ok(found)
     }
 
+    /// Returns the bytes of a file, or `None` if it has more than `most`.
+    pub(super) fn read_at_most(&mut self, id: &Id, most: u64, what: &str) -> Result<Option<Vec<u8>>, ChangesError> {
+        let mut found = None;
+        let wanted = [(*id, what)];
+        let read = self.few(&wanted, ObjectKind::Blob, &mut |_, bytes| {
+            found = Some(bytes).filter(|bytes| bytes.len() as u64 <= most);
+            Ok(())
+        })?;
+        self.each(&wanted[read..], ObjectKind::Blob, &mut |objects, _, id, size| {
+            if size > most {
+                // Ends git, which would otherwise send all of it.
+                objects.talk = None;
+                return Ok(());
+            }
+            let bytes = found.insert(Vec::new());
+            objects.content(id, ObjectKind::Blob, size, &mut |piece| append(bytes, piece, most))
+        })?;
+        Ok(found)
+    }
+
     /// Returns the bytes of many objects, in order.
     pub(super) fn read_all(
         &mut self,

@@ -5,7 +5,8 @@ use super::objects::Objects;
 use super::renames::{self, LineCounts};
 use super::tree::{self, EntryMode, Side, TreeDifference, TreeEntry};
 use super::{FoundChanges, Snapshot, path};
-use crate::changes::{ChangesError, Needs, diff, whole_file};
+use crate::changes::diff::{self, HunkBudget};
+use crate::changes::{ChangesError, Needs, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ impl StoredChanges {
             changes.insert(path(name)?, *difference);
         }
         let renames = self.renames(objects, &changes)?;
-        let mut found = Vec::new();
+        let (mut found, mut left) = (Vec::new(), HunkBudget::new());
         for (path, TreeDifference { old, new }) in &changes {
             let kind = match (old, new) {
                 (None, _) => ChangeKind::Added,
@@ -47,7 +48,7 @@ impl StoredChanges {
                 before = changes.get(old).and_then(|difference| difference.old);
             }
             if self.needs.hunks {
-                change.hunks = hunks(objects, path, before, *new)?;
+                change.hunks = left.take(hunks(objects, path, before, *new)?);
             }
             found.push(change);
         }
@@ -136,10 +137,9 @@ fn hunks(
         return Ok(None);
     }
     let mut read = |entry: Option<TreeEntry>, what: &str| match entry {
-        None => Ok(Vec::new()),
-        Some(entry) => objects.read(&entry.id, ObjectKind::Blob, &format!("{what} `{path}`")),
+        None => Ok(Some(Vec::new())),
+        Some(entry) => objects.read_at_most(&entry.id, diff::MAX_BYTES, &format!("{what} `{path}`")),
     };
-    let old = read(old, "the base of")?;
-    let new = read(new, "the content of")?;
+    let (Some(old), Some(new)) = (read(old, "the base of")?, read(new, "the content of")?) else { return Ok(None) };
     Ok(diff::hunks(&old, &new, objects.deadline())?)
 }

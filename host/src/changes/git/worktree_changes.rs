@@ -3,7 +3,7 @@
 use super::attributes::Attributes;
 use super::content::{self, ContentComparison};
 use super::exists::is_there;
-use super::id::{Id, ObjectKind};
+use super::id::Id;
 use super::index::IndexState;
 use super::look::{Bases, Differences};
 use super::objects::Objects;
@@ -13,7 +13,8 @@ use super::tree::{EntryMode, TreeEntry};
 use super::walk::{self, TrackedFile, WorkingTree};
 use super::{FoundChanges, path};
 use crate::cache_store::CacheStore;
-use crate::changes::{ChangesError, Needs, diff, whole_file};
+use crate::changes::diff::{self, HunkBudget};
+use crate::changes::{ChangesError, Needs, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{FileKind, Workspace};
 use std::collections::{BTreeMap, HashMap};
@@ -254,7 +255,7 @@ impl Live<'_> {
         changes: &mut [Change],
         bases: &BTreeMap<String, Option<TreeEntry>>,
     ) -> Result<(), ChangesError> {
-        let mut left = MAX_UNTRACKED;
+        let (mut left, mut hunks) = (MAX_UNTRACKED, HunkBudget::new());
         for change in changes {
             self.git.deadline.check()?;
             let base = bases.get(&change.path).copied().flatten();
@@ -274,14 +275,14 @@ impl Live<'_> {
                 None => Vec::new(),
                 Some(base) => {
                     let what = format!("the base of `{}`", change.path);
-                    let stored = objects.read(&base.id, ObjectKind::Blob, &what)?;
+                    let Some(stored) = objects.read_at_most(&base.id, diff::MAX_BYTES, &what)? else { continue };
                     match attributes.of(objects, change.path.as_bytes())?.has_carriage_returns {
                         true => with_carriage_returns(&stored),
                         false => stored,
                     }
                 }
             };
-            change.hunks = diff::hunks(&old, &new, &self.git.deadline)?;
+            change.hunks = hunks.take(diff::hunks(&old, &new, &self.git.deadline)?);
             if base.is_none() && change.state == ChangeState::Untracked && change.hunks.is_some() {
                 left -= new.len() as u64;
             }

@@ -2,6 +2,7 @@
 
 use super::{unreadable, unwritable};
 use crate::compression;
+use crate::ledger::body::StepStart;
 use crate::ledger::chain::{Damage, DamageKind, Hash};
 use crate::ledger::{Attachment, Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
 use rusqlite::types::Value;
@@ -61,6 +62,23 @@ pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry, digest: &Hash
 pub(super) fn attach(transaction: &Transaction<'_>, run: &str, attachments: &[Attachment]) -> rusqlite::Result<()> {
     for Attachment { name, part, bytes } in attachments {
         transaction.execute("INSERT INTO attachment VALUES (?1, ?2, ?3, ?4)", params![run, name, part, bytes])?;
+    }
+    Ok(())
+}
+
+/// Deletes the attachments of other runs that were cut off: they have no record, and their process has ended.
+pub(super) fn forget_cut_off(transaction: &Transaction<'_>, run: &str) -> Result<(), LedgerError> {
+    let sql = "SELECT DISTINCT run FROM attachment WHERE run <> ?1 AND NOT EXISTS \
+               (SELECT 1 FROM entry WHERE entry.run = attachment.run AND entry.run <> '' AND kind = 'run')";
+    let mut statement = transaction.prepare(sql).map_err(unreadable)?;
+    let runs = statement.query_map([run], |row| row.get(0)).map_err(unreadable)?;
+    for run in runs.collect::<rusqlite::Result<Vec<String>>>().map_err(unreadable)? {
+        let starts = Filter { run: Some(run.clone()), ..Filter::default().kinds(&[EntryKind::StepStarted]) };
+        let is_running = |entry: &Entry| entry.read::<StepStart>().is_ok_and(|start| start.process.is_alive());
+        let starts = select(transaction, &starts)?;
+        if !starts.is_empty() && !starts.iter().any(is_running) {
+            transaction.execute("DELETE FROM attachment WHERE run = ?1", [run]).map_err(unwritable)?;
+        }
     }
     Ok(())
 }

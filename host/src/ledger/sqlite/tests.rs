@@ -62,6 +62,41 @@ fn a_long_body_is_stored_compressed_and_read_as_it_was() {
 }
 
 #[test]
+fn attachments_of_a_run_that_was_cut_off_are_deleted_by_the_next_one() {
+    use crate::ledger::body::{Process, StepStart};
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+    let attach = |run: &str| {
+        ledger.attach(run, vec![Attachment { name: "commands", part: 0, bytes: vec![7; 3_000] }]).expect("attached");
+    };
+    let append = |run: &str, kind, process| {
+        let body = StepStart { step: "gate".to_owned(), process, ..StepStart::default() };
+        let labels = Labels { run: run.to_owned(), ..Labels::default() };
+        ledger.append_one(&project(), NewEntry::new(kind, labels, &body).expect("JSON")).expect("appended");
+    };
+    let ended = || Process { started: 0, ..Process::this() };
+    for (run, process) in [("killed", ended()), ("recorded", ended()), ("running", Process::this())] {
+        append(run, EntryKind::StepStarted, process);
+        if run == "recorded" {
+            append(run, EntryKind::Run, ended());
+        }
+        attach(run);
+    }
+    attach("next");
+    for (run, expected) in [("killed", 0), ("recorded", 1), ("running", 1), ("next", 1)] {
+        assert_eq!(ledger.attachment(run, "commands").expect("read").len(), expected, "{run}");
+    }
+}
+
+#[test]
+fn what_is_too_large_for_the_database_has_an_error_of_its_own() {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG);
+    let error = unwritable(rusqlite::Error::SqliteFailure(code, None));
+    assert!(matches!(error, LedgerError::TooLarge), "{error}");
+    assert!(error.hint().contains("limits.findings"));
+}
+
+#[test]
 fn a_ledger_of_format_1_is_read_and_gets_the_new_format() {
     let folder = tempfile::tempdir().expect("a folder");
     drop(filled(folder.path(), 2));
