@@ -109,16 +109,15 @@ fn count_lines(text: &[u8]) -> usize {
 
 /// Returns the line-based edits that turn `old` into `new`: one edit if nearly everything differs.
 #[cfg_attr(not(all(feature = "commands", target_os = "linux")), allow(dead_code, reason = "only commands fix files"))]
-pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
+pub(crate) fn edits(old: &str, new: &str, deadline: &Deadline) -> Result<Vec<Edit>, Late> {
     let middle = Middle::of(old.as_bytes(), new.as_bytes());
     let Some((before, after)) = middle.lines() else {
         let end_line = u32::try_from(old.split_inclusive('\n').count() + 1).unwrap_or(u32::MAX);
-        return vec![Edit { start_line: 1, start_column: 1, end_line, end_column: 1, replacement: new.to_owned() }];
+        let whole = Edit { start_line: 1, start_column: 1, end_line, end_column: 1, replacement: new.to_owned() };
+        return Ok(vec![whole]);
     };
     let whole = || DiffOp::Replace { old_index: 0, old_len: before.len(), new_index: 0, new_len: after.len() };
-    // The command that wrote the new text has a time limit of its own.
-    let changes = changes(&before, &after, &Deadline::default());
-    let changes = changes.ok().flatten().unwrap_or_else(|| vec![whole()]);
+    let changes = changes(&before, &after, deadline)?.unwrap_or_else(|| vec![whole()]);
     let line = |index: usize| u32::try_from(middle.skipped + index + 1).unwrap_or(u32::MAX);
     let edit = |change: &DiffOp| {
         let (removed, added) = (change.old_range(), change.new_range());
@@ -131,7 +130,7 @@ pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
             replacement,
         }
     };
-    changes.iter().filter(|change| !matches!(change, DiffOp::Equal { .. })).map(edit).collect()
+    Ok(changes.iter().filter(|change| !matches!(change, DiffOp::Equal { .. })).map(edit).collect())
 }
 
 /// Returns the fewest changes that turn `old` into `new`; `None` if they are more than [`MAX_LINES`].
@@ -317,11 +316,11 @@ mod tests {
             (many("", "", ""), many("", "", "").repeat(2)),
             (many("", "", ""), String::new()),
         ] {
-            assert!(edited(&old, &edits(&old, &new)) == new);
+            assert!(edited(&old, &edits(&old, &new, &Deadline::default()).expect("no deadline")) == new);
         }
         let newlines = "\n".repeat(MAX_COMPARED + 1);
         assert_eq!(hunks(newlines.as_bytes(), b"a"), None);
-        assert!(edited(&newlines, &edits(&newlines, "a")) == "a");
+        assert!(edited(&newlines, &edits(&newlines, "a", &Deadline::default()).expect("no deadline")) == "a");
     }
 
     #[test]
@@ -410,7 +409,7 @@ mod tests {
 
         #[test]
         fn edits_rebuild_what_was_read(old in "[ab\r\n]{0,60}", new in "[ab\r\n]{0,60}") {
-            prop_assert_eq!(edited(&old, &edits(&old, &new)), new);
+            prop_assert_eq!(edited(&old, &edits(&old, &new, &Deadline::default()).expect("no deadline")), new);
         }
 
         #[test]

@@ -100,7 +100,8 @@ impl CommandRun {
                 clean_line(&links.join(", "), 300)
             )),
         };
-        let rewrites = prepared.copy.as_ref().map(WorkCopy::rewrites).transpose()?.unwrap_or_default();
+        let rewrites =
+            prepared.copy.as_ref().map(|copy| copy.rewrites(life.deadline())).transpose()?.unwrap_or_default();
         let advice = match sandbox {
             // Without a sandbox, nothing was in its way.
             SandboxLevel::None => None,

@@ -7,7 +7,7 @@
 use super::mounts::{MountAccess, MountedPath, Private};
 use super::{BaseFiles, NoResult, Rewrite};
 use crate::changes::{self, ChangesError, Needs, Selection, WorkFolder};
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, Late};
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::temporary::{Purpose, Temporary};
@@ -212,7 +212,8 @@ impl WorkCopy {
     }
 
     /// Returns the changes of the command, as edits of the files of the workspace.
-    pub(super) fn rewrites(&self) -> Result<Vec<Rewrite>, NoResult> {
+    pub(super) fn rewrites(&self, deadline: &Deadline) -> Result<Vec<Rewrite>, NoResult> {
+        let late = |late: Late| NoResult::not_started(late.to_string());
         let unreadable = |path: &str, error: &dyn std::fmt::Display| {
             NoResult::not_started(format!("cannot read its version of `{path}`: {error}"))
         };
@@ -227,12 +228,13 @@ impl WorkCopy {
         paths.sort();
         let (mut rewrites, mut left) = (Vec::new(), MAX_EDITS);
         for path in paths {
+            deadline.check().map_err(late)?;
             let is_new = added.contains(&path);
             let read = |work| content(work, &path).map_err(|error| unreadable(&path, &error));
             let was = if is_new { Content::File(Vec::new()) } else { read(&work)? };
             let now = read(&copy)?;
             if is_new || now != was {
-                rewrites.push(Rewrite { edits: within(edits(was, now), &mut left), path });
+                rewrites.push(Rewrite { edits: within(edits(was, now, deadline).map_err(late)?, &mut left), path });
             }
         }
         Ok(rewrites)
@@ -369,16 +371,16 @@ fn content(work: &Workspace, path: &str) -> Result<Content, WorkspaceError> {
 }
 
 /// Returns the edits from one file to another; none if one of them is not text, is a symlink, or was deleted.
-fn edits(was: Content, now: Content) -> Vec<Edit> {
-    match (was, now) {
+fn edits(was: Content, now: Content, deadline: &Deadline) -> Result<Vec<Edit>, Late> {
+    Ok(match (was, now) {
         // What was added does not fit into a fix.
         (Content::File(was), Content::File(now)) if now.len() > was.len() + Fix::MAX_BYTES => Vec::new(),
         (Content::File(was), Content::File(now)) => match (String::from_utf8(was), String::from_utf8(now)) {
-            (Ok(was), Ok(now)) => changes::edits(&was, &now),
+            (Ok(was), Ok(now)) => changes::edits(&was, &now, deadline)?,
             _ => Vec::new(),
         },
         (Content::Nothing | Content::Link(_), _) | (_, Content::Nothing | Content::Link(_)) => Vec::new(),
-    }
+    })
 }
 
 /// Returns the edits of a file, or none if they are more than a fix can have or than all files may have together: then the change is
@@ -422,6 +424,7 @@ mod tests {
     fn only_files_are_edited() {
         let file = |text: &str| Content::File(text.as_bytes().to_vec());
         let link = || Content::Link(b"/etc/passwd".to_vec());
+        let edits = |was, now| edits(was, now, &Deadline::default()).expect("no deadline");
         assert_eq!(edits(file("a\n"), file("b\n")).len(), 1);
         for (was, now) in [
             (file("a\n"), link()),
@@ -436,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn copying_ends_when_nobody_waits_for_it() {
+    fn copying_and_comparing_end_when_nobody_waits() {
         let folder = tempfile::tempdir().expect("a folder");
         let (source, target) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&source, "1").expect("a file");
@@ -444,7 +447,13 @@ mod tests {
         let mut left = CopyBudget { bytes: MOST_BYTES, deadline: &deadline };
         copy_file(&source, &target, &mut left).expect("copied");
         assert_eq!(left.bytes, MOST_BYTES - BLOCK);
+        let environment = Environment::of_process();
+        let copy =
+            WorkCopy::of(folder.path(), &environment, None, IgnoredFiles::Linked, &[], &deadline).expect("copied");
+        fs::write(copy.path().join("a"), "2").expect("a change");
+        assert_eq!(copy.rewrites(&deadline).expect("a change").len(), 1);
         deadline.end();
+        assert!(copy.rewrites(&deadline).is_err());
         assert!(copy_file(&source, &folder.path().join("c"), &mut left).is_err());
         let all = WorkCopy::of(folder.path(), &Environment::of_process(), None, IgnoredFiles::Linked, &[], &deadline);
         assert!(all.is_err());
