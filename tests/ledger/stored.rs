@@ -117,6 +117,38 @@ fn fixes_of_many_files_fill_neither_disk_nor_memory_and_what_was_cut_is_named() 
 }
 
 #[test]
+fn components_that_describe_themselves_in_much_memory_do_so_one_after_another() {
+    let stage = Stage::new();
+    let component = guests::assemble("much memory", &guests::text("describing/in-much-memory"));
+    let names: Vec<String> = (0..8).map(|number| format!("c{number}")).collect();
+    let mut gate = format!("[gate.default]\nall = {names:?}\n");
+    for (name, number) in names.iter().zip(0..) {
+        // Another custom section makes it another component.
+        let bytes = [&component[..], &[0, 3, 2, b'n', number]].concat();
+        fs::write(stage.work().join(format!("{name}.wasm")), bytes).expect("written");
+        gate += &format!("[check.{name}]\nverifier = \"./{name}.wasm\"\nfiles = [\"*.json\"]\n");
+    }
+    write(&stage, "gate.toml", &gate);
+    assert_eq!(stage.run(&["run"]).status.code(), Some(2), "compiled");
+    let (output, memory) = measured(&mut stage.gate(&["run"]));
+    assert!(said(&output).contains("wasm `unreachable` instruction executed"), "it got the memory: {}", said(&output));
+    assert!(memory > 200 << 10 && memory < 500 << 10, "{memory} KiB are used");
+}
+
+#[test]
+fn a_large_file_that_became_small_is_not_read_from_the_repository() {
+    let stage = Stage::new();
+    let rule = "settings = { rules = [{ id = \"r\", kind = \"forbid\", pattern = \"evil\", in = \"added-lines\" }] }";
+    write(&stage, "gate.toml", &format!("[gate.default]\nall = [\"a\"]\n[check.a]\nverifier = \"patterns\"\n{rule}\n"));
+    fs::File::create(stage.work().join("large")).and_then(|file| file.set_len(200 << 20)).expect("written");
+    in_git(&stage);
+    write(&stage, "large", "small\n");
+    let (output, memory) = measured(&mut stage.gate(&["run"]));
+    assert!(said(&output).contains("the added lines of `large` are unknown"), "{}", said(&output));
+    assert!(memory > 0 && memory < 150 << 10, "{memory} KiB are used");
+}
+
+#[test]
 fn inputs_that_exceed_the_limit_are_not_stored_and_named() {
     let stage = Stage::new();
     loud(&stage, 1, "true", "[limits]\nstored = \"1B\"\n");
