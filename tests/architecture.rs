@@ -260,6 +260,7 @@ fn files_of_people_are_written_in_one_place() {
         ("commands/scratch.rs", 5, "the temporary home of a command"),
         ("commands/sys.rs", 2, "the root of a sandbox"),
         ("commands/work_copy.rs", 11, "a temporary copy"),
+        ("fix.rs", 1, "the folder that is tried in a temporary copy"),
         ("hook/sessions.rs", 4, "the state folder"),
         ("install.rs", 1, "an empty folder"),
         ("install/git.rs", 4, "an earlier hook gets its name back"),

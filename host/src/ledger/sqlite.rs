@@ -13,7 +13,7 @@ mod rows;
 use super::chain::{self, Damage, DamageKind, Hash, HashedEntry};
 use super::{
     Attachment, Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey,
-    body::{CutOff, Pruned},
+    body::Pruned,
 };
 use crate::text;
 use files::{Changed, OpenFiles};
@@ -80,8 +80,6 @@ pub struct SqliteLedger {
     is_complete: AtomicBool,
     /// When the database was changed last by `gate`, as far as is known, and whether somebody else has changed it since.
     changed: Mutex<(Option<Changed>, bool)>,
-    /// How far the log went after the last commit of this process.
-    known: Mutex<Option<LogEnd>>,
     /// The last entry after the last write of this process; the zeroth before it.
     seen: Mutex<Head>,
     /// `None` after an error while writing.
@@ -97,9 +95,8 @@ impl SqliteLedger {
         let files = OpenFiles::of(named).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
         let (is_new, connection) = (AtomicBool::new(files.log_is_empty()), Mutex::new(Some(connection)));
         let seen = Mutex::new(Head { seq: 0, hash: Hash::ZERO });
-        let (is_complete, known) = (AtomicBool::default(), Mutex::default());
-        let changed = Mutex::new((folder::changed(&folder), false));
-        Ok(Self { folder, named: named.to_owned(), files, is_new, is_complete, changed, known, seen, connection })
+        let (is_complete, changed) = (AtomicBool::default(), Mutex::new((folder::changed(&folder), false)));
+        Ok(Self { folder, named: named.to_owned(), files, is_new, is_complete, changed, seen, connection })
     }
 
     /// Opens the ledger in a folder, or returns `None` if there is none.
@@ -147,12 +144,12 @@ impl SqliteLedger {
         read(connection)
     }
 
-    /// Runs `work` in a transaction with the write lock. An error closes the connection. Returns only if the next process finds
-    /// what was written.
+    /// Runs `work` in a transaction with the write lock. An error closes the connection. With [`Durability::Power`], it returns only if
+    /// the next process finds what was written.
     fn write<T>(
         &self,
         durability: Durability,
-        work: impl FnOnce(&Transaction<'_>, Option<&LogEnd>) -> Result<T, LedgerError>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         let mut guard = self.lock();
         let mut connection = guard.take().ok_or_else(closed)?;
@@ -165,8 +162,8 @@ impl SqliteLedger {
         connection.execute_batch(synchronous).map_err(unwritable)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
         self.is_ours(&transaction, durability)?;
-        let before = self.log_end(*self.known.lock())?;
-        let done = work(&transaction, before.as_ref())?;
+        let before = if durability == Durability::Power { self.log_end(None)? } else { None };
+        let done = work(&transaction)?;
         transaction.commit().map_err(unwritable)?;
         self.changed.lock().0 = files::changed(&self.folder);
         if by_sqlite {
@@ -174,9 +171,11 @@ impl SqliteLedger {
         } else if durability == Durability::Power {
             self.sync()?;
         }
-        // An executor could remove or empty a file. Its content would then be lost when this process ends.
-        self.files.are_at(&folder::find(&self.named)?).map_err(LedgerError::Unwritable)?;
-        self.is_logged(&mut connection, before.as_ref(), durability)?;
+        if durability == Durability::Power {
+            // An executor could remove or empty a file. Its content would then be lost when this process ends.
+            self.files.are_at(&folder::find(&self.named)?).map_err(LedgerError::Unwritable)?;
+            self.is_logged(&mut connection, before)?;
+        }
         *guard = Some(connection);
         Ok(done)
     }
@@ -196,24 +195,17 @@ impl SqliteLedger {
     }
 
     /// Refuses a log that does not contain the commit that this process has just made. The next process reads the log from its
-    /// start, so this is done here too before a commit is acknowledged.
-    fn is_logged(
-        &self,
-        connection: &mut Connection,
-        before: Option<&LogEnd>,
-        durability: Durability,
-    ) -> Result<(), LedgerError> {
-        let follows = |end: &Option<LogEnd>| end.is_some_and(|end| end.follows(before));
-        let known = before.filter(|_| durability == Durability::Process).copied();
-        let mut end = self.log_end(known)?;
-        if !follows(&end) {
-            // With the lock, because another process could be starting the log from its beginning.
-            let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
-            end = self.log_end(known)?;
-            drop(locked);
+    /// start, so what was there `before` was read from the start, too.
+    fn is_logged(&self, connection: &mut Connection, before: Option<LogEnd>) -> Result<(), LedgerError> {
+        let follows = |end: Option<LogEnd>| end.is_some_and(|end| end.follows(before.as_ref()));
+        if follows(self.log_end(before)?) {
+            return Ok(());
         }
-        if follows(&end) {
-            *self.known.lock() = end;
+        // With the lock, because another process could be starting the log from its beginning.
+        let locked = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
+        let end = self.log_end(before)?;
+        drop(locked);
+        if follows(end) {
             return Ok(());
         }
         Err(LedgerError::Unwritable(format!("`{FILE}-wal` was emptied or overwritten during the run")))
@@ -233,15 +225,6 @@ impl SqliteLedger {
     fn sync(&self) -> Result<(), LedgerError> {
         let synced = std::fs::File::open(self.log()).and_then(|log| log.sync_data());
         synced.map_err(|error| LedgerError::Unwritable(error.to_string()))
-    }
-
-    /// Returns an entry about an earlier write that stopped before its commit, if there was one. Its entries were never
-    /// acknowledged.
-    fn torn_write(log: Option<&LogEnd>) -> Result<Option<NewEntry>, LedgerError> {
-        let Some(pages) = log.map(|end| end.uncommitted).filter(|pages| *pages > 0) else { return Ok(None) };
-        let why = format!("an earlier write stopped before its commit, and {pages} pages of it were discarded");
-        let cut = CutOff { step: "append".to_owned(), why };
-        NewEntry::new(EntryKind::CutOff, Labels::default(), &cut).map(Some)
     }
 
     /// Refuses a ledger whose end was removed: a new entry would hide that.
@@ -289,12 +272,10 @@ impl Ledger for SqliteLedger {
         entries: Vec<NewEntry>,
         durability: Durability,
     ) -> Result<Vec<Entry>, LedgerError> {
-        let appended = self.write(durability, |transaction, log| {
+        let appended = self.write(durability, |transaction| {
             let mut head = self.tail(transaction)?.head;
-            let torn = Self::torn_write(log)?;
-            let unasked = torn.iter().len();
-            let mut appended = Vec::with_capacity(entries.len() + unasked);
-            for mut entry in torn.into_iter().chain(entries) {
+            let mut appended = Vec::with_capacity(entries.len());
+            for mut entry in entries {
                 let attachments = std::mem::take(&mut entry.attachments);
                 rows::attach(transaction, &entry.labels.run, &attachments).map_err(unwritable)?;
                 let (entry, digest) = next(head, project, entry);
@@ -302,7 +283,6 @@ impl Ledger for SqliteLedger {
                 head = Head { seq: entry.seq, hash: entry.hash };
                 appended.push(entry);
             }
-            appended.drain(..unasked);
             rows::set_head(transaction, head).map_err(unwritable)?;
             Ok(appended)
         })?;
@@ -325,7 +305,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn attach(&self, run: &str, attachments: Vec<Attachment>) -> Result<(), LedgerError> {
-        self.write(Durability::Process, |transaction, _| {
+        self.write(Durability::Process, |transaction| {
             if attachments.iter().any(|attachment| attachment.part == 0) {
                 rows::forget_cut_off(transaction, run)?;
             }
@@ -374,7 +354,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError> {
-        let pruned = self.write(Durability::Power, |transaction, _| {
+        let pruned = self.write(Durability::Power, |transaction| {
             let ChainEnds { head, base } = self.tail(transaction)?;
             if up_to <= base.seq || up_to >= head.seq {
                 let there = format!(

@@ -4,7 +4,7 @@
 //! They are in the transaction of the entry: whoever finds a run in the ledger finds these too.
 
 use super::WorkState;
-use crate::compression::{Compressor, decompressed, unpacked};
+use crate::compression::{Compressor, decompressed, packed, unpacked};
 use crate::ledger::{Attachment, Ledger, LedgerError};
 use crate::limits::StoredLimits;
 use crate::record::NotStored;
@@ -98,12 +98,12 @@ impl StoredAnswers {
     /// Ends the tapes, and returns what is stored together with the entry of the run.
     pub(super) fn finish(&self, inputs: &RunInputs<&Submission>) -> Result<Vec<Attachment>, LedgerError> {
         let failed = |error: io::Error| LedgerError::Unwritable(format!("cannot store what the run needs: {error}"));
-        let mut packed = Packed { compressor: Compressor::new().map_err(failed)?, bytes: 0, most: self.budget.left() };
-        serde_json::to_writer(io::BufWriter::with_capacity(64 << 10, &mut packed), inputs)
+        let mut written = Packed { short: Vec::new(), compressor: None, bytes: 0, most: self.budget.left() };
+        serde_json::to_writer(io::BufWriter::with_capacity(SHORT, &mut written), inputs)
             .map_err(|error| failed(error.into()))?;
         let mut attachments = Vec::new();
-        if self.budget.take_inputs(INPUTS, packed.bytes) {
-            let bytes = packed.compressor.finish().map_err(failed)?;
+        if self.budget.take_inputs(INPUTS, written.bytes) {
+            let bytes = written.finish().map_err(failed)?;
             attachments.push(Attachment { name: INPUTS, part: 0, bytes });
         }
         for tape in self.commands.iter().chain(&self.models) {
@@ -114,18 +114,38 @@ impl StoredAnswers {
     }
 }
 
+/// What is shorter is compressed at once, which takes less memory than a stream.
+const SHORT: usize = 64 << 10;
+
 /// Compresses what is written to it, up to a limit, and counts all of it.
 struct Packed {
-    compressor: Compressor,
+    /// All of it, while it is short.
+    short: Vec<u8>,
+    compressor: Option<Compressor>,
     bytes: u64,
     most: u64,
+}
+
+impl Packed {
+    fn finish(self) -> io::Result<Vec<u8>> {
+        self.compressor.map_or_else(|| Ok(packed(&self.short).into_owned()), Compressor::finish)
+    }
 }
 
 impl io::Write for Packed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes += bytes.len() as u64;
-        if self.bytes <= self.most {
-            self.compressor.add(bytes)?;
+        if self.bytes > self.most {
+            return Ok(bytes.len());
+        }
+        match &mut self.compressor {
+            Some(compressor) => compressor.add(bytes)?,
+            None if self.bytes < SHORT as u64 => self.short.extend_from_slice(bytes),
+            None => {
+                let compressor = self.compressor.insert(Compressor::new()?);
+                compressor.add(&std::mem::take(&mut self.short))?;
+                compressor.add(bytes)?;
+            }
         }
         Ok(bytes.len())
     }
