@@ -13,8 +13,8 @@ const FRAME: usize = 24;
 /// The log begins with this number; the last bit says in which order checksums read their words.
 const MAGIC: u32 = 0x377f_0682;
 
-/// The bytes that are read at once. A log seldom has more.
-const BUFFER: usize = 512 << 10;
+/// The bytes that are read at once. More would cost more page faults than calls.
+const BUFFER: usize = 64 << 10;
 
 type Sums = (u32, u32);
 
