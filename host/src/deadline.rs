@@ -52,6 +52,7 @@ impl Deadline {
     }
 
     /// Ends the time now, because nobody waits any more.
+    #[cfg(feature = "commands")]
     pub(crate) fn end(&self) {
         let late = Late { gate: String::new(), limit: Duration::ZERO };
         *self.0.end.lock() = Some(End { at: self.0.start, late });
