@@ -173,6 +173,12 @@ fn no_command_prints_a_hidden_character() {
         assert_visible(&arguments, &printed);
         assert!(!printed.lines().any(|line| line.starts_with("error: forged")), "{arguments}: {printed}");
     }
+    let folder = home.path().join(&name);
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("a.json"), "{").expect("written");
+    for arguments in ["init --dry-run", "init", "run", "doctor", "report --html"] {
+        assert_visible(arguments, &gate(&format!("-C {} {arguments}", folder.display()), ""));
+    }
     gate("status --write STATE.md", "");
     assert_visible("STATE.md", &fs::read_to_string(work.join("STATE.md")).expect("written"));
 

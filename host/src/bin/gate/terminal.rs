@@ -46,19 +46,24 @@ pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorC
     choice
 }
 
-/// The invisible characters that were shown as marks on stderr, and are not noted yet.
+/// The invisible characters that were shown as marks, and are not noted yet.
 static INVISIBLE: AtomicU64 = AtomicU64::new(0);
 
 /// Prints a line to stderr; of what it quotes, nothing is hidden. If it cannot be written, there is nobody to tell.
 pub(crate) fn say(line: impl Display) {
     let line = text::clean_styled(&line.to_string());
     if !text::has_note(&line) {
-        INVISIBLE.fetch_add(text::invisible(&line), Ordering::Relaxed);
+        note_later(&line);
     }
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Notes the invisible characters that were shown as marks on stderr.
+/// Counts the marks of a text that is printed, so that [`note_invisible`] notes them.
+pub(crate) fn note_later(text: &str) {
+    INVISIBLE.fetch_add(text::invisible(text), Ordering::Relaxed);
+}
+
+/// Notes on stderr the invisible characters that were shown as marks.
 pub(crate) fn note_invisible() {
     if let Some(note) = text::invisible_note(INVISIBLE.swap(0, Ordering::Relaxed)) {
         let _ = writeln!(std::io::stderr(), "note: {note}");
