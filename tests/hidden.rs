@@ -3,12 +3,14 @@
 //!
 //! `host/src/report/tests.rs` has every character and every format of reports; here are the programs and the other commands.
 
-use crate::support;
+use crate::{guests, support};
+use regex::Regex;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 /// One or more of each kind: C0, DEL, C1, soft hyphen, joiners, fillers, direction, separators, variation selectors, tags, a
 /// byte order mark, interlinear annotation, musical and shorthand format characters, unassigned ones.
@@ -23,7 +25,7 @@ fn verifier(verdict: &Value, log: &str) -> Vec<u8> {
     let program = format!(
         r#"(module
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-  (memory (export "memory") 2)
+  (memory (export "memory") 16)
   (data (i32.const 1024) "{}")
   (data (i32.const 65536) "{}")
   (func $print (param $to i32) (param $at i32) (param $length i32)
@@ -54,10 +56,37 @@ fn run(home: &Path, program: &str, arguments: &[&str], input: &str) -> String {
     String::from_utf8(printed).expect("UTF-8")
 }
 
+/// The characters that no text hides: by the properties of Unicode, and not by a list.
+static HIDING: LazyLock<Regex> = LazyLock::new(|| {
+    let hiding = r"[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cc}\p{Co}\p{Zl}\p{Zp}--[\n\t]]";
+    Regex::new(hiding).expect("a pattern")
+});
+
 /// Asserts that a text has none of the characters, neither as they are nor where a program decodes JSON.
 fn assert_visible(what: &str, text: &str) {
-    let seen = text.chars().find(|c| HIDDEN.contains(*c));
-    assert_eq!(seen, None, "{what}: {text:?}");
+    let seen = HIDING.find(text).map(|found| &text[found.start()..]);
+    assert_eq!(seen, None, "{what}");
+    assert_noted(what, text);
+}
+
+/// Asserts that a text for people tells what its marks are.
+fn assert_noted(what: &str, text: &str) {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let marks = text.matches("⟨U+").count() - text.matches("⟨U+…⟩").count();
+    assert!(is_json || marks == 0 || text.contains("⟨U+…⟩"), "{what}: {text}");
+}
+
+/// Returns findings with every character that hides in their texts. Of those for private use, which are three ranges, some.
+fn every_character() -> Vec<Value> {
+    let is_hiding = |c: &char| HIDING.is_match(c.encode_utf8(&mut [0; 4]));
+    let is_private = |c: &char| matches!(u32::from(*c), 0xE000..=0xF8FF | 0xF_0000..);
+    let (private, rest): (Vec<char>, Vec<char>) = ('\0'..=char::MAX).filter(is_hiding).partition(is_private);
+    let all: Vec<char> = rest.into_iter().chain(private.into_iter().step_by(2_000)).collect();
+    let found = |characters: &[char]| {
+        let text: String = characters.iter().flat_map(|c| [*c, 'x']).collect();
+        json!({ "code": text, "level": "error", "message": text, "hint": text, "key": text })
+    };
+    all.chunks(50).map(found).collect()
 }
 
 #[test]
@@ -70,8 +99,10 @@ fn no_command_prints_a_hidden_character() {
         "place": { "path": "a.json", "line": 1, "column": 1, "end_line": 1, "end_column": 2 },
         "fix": { "description": hidden, "edits": [edit] },
     });
+    let findings: Vec<Value> = std::iter::once(finding).chain(every_character()).collect();
+    assert!(findings.len() > 80, "{}", findings.len());
     let verdict = json!({
-        "status": "fail", "summary": hidden, "class": short, "metrics": [{ "name": short, "value": 1.0 }], "findings": [finding],
+        "status": "fail", "summary": hidden, "class": short, "metrics": [{ "name": short, "value": 1.0 }], "findings": findings,
     });
     let home = support::tempdir().expect("a folder");
     let work = home.path().join("work");
@@ -142,6 +173,12 @@ fn no_command_prints_a_hidden_character() {
         assert_visible(&arguments, &printed);
         assert!(!printed.lines().any(|line| line.starts_with("error: forged")), "{arguments}: {printed}");
     }
+    let folder = home.path().join(&name);
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("a.json"), "{").expect("written");
+    for arguments in ["init --dry-run", "init", "run", "doctor", "report --html"] {
+        assert_visible(arguments, &gate(&format!("-C {} {arguments}", folder.display()), ""));
+    }
     gate("status --write STATE.md", "");
     assert_visible("STATE.md", &fs::read_to_string(work.join("STATE.md")).expect("written"));
 
@@ -171,13 +208,45 @@ fn no_command_prints_a_hidden_character() {
     assert_eq!(results.len(), 3, "{printed}");
     for result in results {
         decoded(&result["result"]);
+        let content = &result["result"]["structuredContent"];
+        assert_eq!(content.to_string().contains("⟨U+200D⟩"), content["note"].is_string(), "{content}");
+    }
+}
+
+#[test]
+fn no_command_prints_a_hidden_character_of_a_description() {
+    let home = support::tempdir().expect("a folder");
+    let work = home.path().join("work");
+    fs::create_dir(&work).expect("a folder");
+    fs::write(home.path().join("hiding.wasm"), guests::component("hidden-description")).expect("written");
+    let gate_toml = "[gate.main]\nall = [\"hiding\"]\n[check.hiding]\nverifier = \"../hiding.wasm\"\n";
+    fs::write(work.join("gate.toml"), gate_toml).expect("written");
+    fs::write(work.join("a.json"), "{}\n").expect("written");
+    let gate = env!("CARGO_BIN_EXE_gate");
+    let gate = |arguments: &str| run(home.path(), gate, &arguments.split(' ').collect::<Vec<_>>(), "");
+    for arguments in
+        ["inspect ../hiding.wasm", "inspect --format json ../hiding.wasm", "plan", "list", "run -v", "stats"]
+    {
+        let printed = gate(arguments);
+        assert!(!printed.contains("error: "), "{arguments}: {printed}");
+        assert_visible(arguments, &printed);
+    }
+    for format in ["json", "feedback", "sarif", "junit", "github", "gitlab", "rdjsonl", "markdown", "html"] {
+        let printed = gate(&format!("run --format {format}"));
+        assert!(printed.contains("⟨U+200B⟩"), "{format}: {printed}");
+        assert_visible(format, &printed);
+    }
+    // What is wrong with settings quotes the schema.
+    fs::write(work.join("gate.toml"), format!("{gate_toml}settings = {{ a = 1 }}\n")).expect("written");
+    for arguments in ["run", "plan", "doctor", "run --format json"] {
+        assert_visible(arguments, &gate(arguments));
     }
 }
 
 /// Asserts that no decoded text of a document hides anything.
 fn decoded(value: &Value) {
     match value {
-        Value::String(text) => assert_visible("mcp, decoded", text),
+        Value::String(text) => assert_eq!(HIDING.find(text), None, "mcp, decoded: {text}"),
         Value::Array(items) => items.iter().for_each(decoded),
         Value::Object(entries) => entries.values().for_each(decoded),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -230,6 +230,7 @@ const CATALOGUE: &[Row] = &[
     ("C7", Given("edits", [2, 1, 2, 2, 1, 1, 1, 2]), Ended(AbiPlace)),
     ("C8", Wat("another-name"), Said(Status::Pass)),
     ("C8", Wat("forging-description"), Said(Status::Pass)),
+    ("C8", Wat("hidden-description"), Said(Status::Fail)),
     ("C8", Wat("endless-schema"), Said(Status::Pass)),
     ("pool", Wat("leave-or-look"), Said(Status::Pass)),
 ];

@@ -27,7 +27,8 @@ pub fn clean(text: &str, max: usize) -> String {
     let mut clean = String::with_capacity(text.len().min(max));
     for (count, (c, hidden)) in hidden::characters(text).enumerate() {
         if count == max {
-            // A part of a sequence of emoji would be taken for something hidden.
+            // A part of a sequence of emoji would be taken for something hidden, and a part of a mark says nothing.
+            clean.truncate(mark_begun(&clean));
             clean.truncate(clean.trim_end_matches(is_invisible).len());
             clean.push('…');
             break;
@@ -74,6 +75,16 @@ pub fn last(text: &str, max: usize) -> &str {
 
 fn is_invisible(c: char) -> bool {
     hidden::of(c) == Some(Hidden::Invisible)
+}
+
+/// Returns where a text ends without the part of a mark that it may end with.
+fn mark_begun(text: &str) -> usize {
+    let is_mark = |rest: &str| {
+        let digits = rest.strip_prefix(MARK.0).filter(|digits| digits.len() <= MAX_DIGITS);
+        MARK.0.starts_with(rest) || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let begun = MARK.0.chars().next().and_then(|first| text.rfind(first));
+    begun.filter(|at| is_mark(&text[*at..])).unwrap_or(text.len())
 }
 
 /// Returns the range of the mark that is cut apart at an index, if one is.
@@ -162,6 +173,11 @@ pub fn invisible_note(number: u64) -> Option<String> {
     let shown = if number == 1 { "is shown as a mark" } else { "are shown as marks" };
     // Not itself a mark: this sentence can be a part of a text in which marks are counted.
     (number > 0).then(|| format!("{} {shown} ⟨U+…⟩", count(number, "invisible character")))
+}
+
+/// Returns whether a text has a line with the sentence of [`invisible_note`].
+pub fn has_note(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("Note: ") && line.contains("⟨U+…⟩"))
 }
 
 /// Returns equivalent JSON in which no character is hidden from a reader: what [`clean`] makes visible is escaped as in JSON. In
@@ -370,7 +386,9 @@ mod tests {
         let text = format!("x{flag}👩\u{200d}💻❤\u{fe0f}\u{200b}\u{e0041}y").repeat(2);
         let whole = clean(&text, usize::MAX);
         for max in 0..=whole.chars().count() {
-            for cut in [clean(&text, max), first(&whole, max).to_owned(), last(&whole, max).to_owned()] {
+            let cuts =
+                [clean(&text, max), clean(&whole, max), first(&whole, max).to_owned(), last(&whole, max).to_owned()];
+            for cut in cuts {
                 assert_eq!(clean(&cut, usize::MAX), cut, "{max}");
                 let marks = cut.matches(MARK.0).count();
                 assert_eq!((cut.matches(MARK.1).count(), invisible(&cut)), (marks, marks as u64), "{max}: {cut}");

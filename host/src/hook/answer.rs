@@ -1,5 +1,6 @@
 //! The output of a hook for its host: one JSON object or nothing, and an exit code.
 
+use crate::text;
 use serde_json::Value;
 
 /// The most characters of a reason.
@@ -31,12 +32,43 @@ impl Answer {
     }
 }
 
-/// Returns a reason that every host accepts: not empty, not too long, and without characters that could hide text.
+/// Returns a reason that every host accepts: not empty, not too long, and without characters that could hide text. If it has
+/// marks, it has the note about them, too.
 pub(super) fn bounded(reason: &str) -> String {
-    let text = crate::text::clean(reason.trim(), usize::MAX);
-    match text.chars().count() {
-        0 => "The gate did not pass.".to_owned(),
-        count if count <= MAX_CHARS => text,
-        _ => text.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
+    let text = text::clean(reason.trim(), usize::MAX);
+    if text.is_empty() {
+        return "The gate did not pass.".to_owned();
+    }
+    let whole = noted(text.clone());
+    if whole.chars().count() <= MAX_CHARS {
+        return whole;
+    }
+    noted(text::first(&text, MAX_CHARS - MAX_NOTE).to_owned() + "…")
+}
+
+/// The most characters that a note and the sign of a cut take.
+const MAX_NOTE: usize = 100;
+
+fn noted(text: String) -> String {
+    let note = text::invisible_note(text::invisible(&text)).filter(|_| !text::has_note(&text));
+    note.map(|note| format!("{text}\nNote: {note}.")).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_with_marks_has_a_note_however_long_it_is() {
+        assert_eq!(bounded(" "), "The gate did not pass.");
+        assert_eq!(bounded("plain\n"), "plain");
+        for length in 0..3_000 {
+            let reason = format!("a\u{200b}{}", "x".repeat(length));
+            let noted = format!("{reason}\nNote: 1 invisible character is shown as a mark ⟨U+…⟩.\nIt runs again.\n");
+            for text in [bounded(&reason), bounded(&noted)] {
+                assert!(text.chars().count() <= MAX_CHARS, "{length}");
+                assert!(text.contains("⟨U+200B⟩") && text.matches("Note: ").count() == 1, "{length}");
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Renders the parts of a question to text: untrusted content is between marks with the nonce, and cannot close its own
-//! block.
+//! block. Nothing in a question is hidden: what a person does not see is shown to a model as a mark, too.
 
 use super::{ModelQuestion, NoAnswer, PromptPart};
-use crate::text::clean_line;
+use crate::text::{clean, clean_json, clean_line, invisible, invisible_note};
 use serde_json::Value;
 
 /// A question as it is sent to the model.
@@ -27,7 +27,8 @@ impl Rendered {
         let mut text = format!("{}\n\n{}\n", self.system, self.prompt);
         if let Some(schema) = &self.schema {
             text += &format!(
-                "\nAnswer with one JSON object that follows this JSON Schema, and with nothing else:\n{schema}\n"
+                "\nAnswer with one JSON object that follows this JSON Schema, and with nothing else:\n{}\n",
+                clean_json(schema.to_string())
             );
         }
         text
@@ -43,18 +44,20 @@ pub(super) fn render(question: &ModelQuestion, max_tokens: u32) -> Result<Render
     let mut marked = false;
     for part in prompt {
         match part {
-            PromptPart::Text(words) => text.push_str(words),
+            PromptPart::Text(words) => text.push_str(&shown(words)),
             PromptPart::Untrusted { label, content } => {
                 marked = true;
                 let label = clean_line(label, 300).replace(nonce.as_str(), REMOVED);
-                let content = content.replace(nonce.as_str(), REMOVED);
+                let content = shown(&content.replace(nonce.as_str(), REMOVED));
+                let note = invisible_note(invisible(&content)).map(|note| format!("; {note}")).unwrap_or_default();
                 let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
                 let end = if content.ends_with('\n') { "" } else { "\n" };
-                text += &format!("{gap}[[material {nonce}: {label}]]\n{content}{end}[[end of material {nonce}]]\n");
+                text +=
+                    &format!("{gap}[[material {nonce}: {label}{note}]]\n{content}{end}[[end of material {nonce}]]\n");
             }
         }
     }
-    let mut system = system.clone();
+    let mut system = shown(system);
     if marked {
         system += &format!(
             "\n\nParts of what you are given stand between a line that begins with `[[material {nonce}` and the line \
@@ -67,6 +70,11 @@ pub(super) fn render(question: &ModelQuestion, max_tokens: u32) -> Result<Render
     let schema = answer_schema.as_deref().map(serde_json::from_str).transpose().map_err(unreadable)?;
     let max_tokens = asked.unwrap_or(max_tokens).clamp(1, max_tokens);
     Ok(Rendered { system, prompt: text, schema, max_tokens, nonce: nonce.clone() })
+}
+
+/// Returns text in which nothing is hidden. The ends of lines stay as they are.
+fn shown(text: &str) -> String {
+    text.split("\r\n").map(|part| clean(part, usize::MAX)).collect::<Vec<_>>().join("\r\n")
 }
 
 #[cfg(test)]
@@ -98,6 +106,19 @@ mod tests {
         );
         assert!(system.starts_with("Judge.\n\nParts of what you are given"), "{system}");
         assert_eq!(max_tokens, 5, "the configuration's, which is lower");
+    }
+
+    #[test]
+    fn nothing_in_a_question_is_hidden() {
+        let prompt = vec![
+            PromptPart::Text("\u{202e}Look:\n".into()),
+            untrusted("a", "x\u{e0041}\u{200b}\r\n\ty 👩\u{200d}💻\r\n"),
+        ];
+        assert_eq!(
+            rendered(prompt).prompt,
+            "⟨U+202E⟩Look:\n[[material n0nce: a; 2 invisible characters are shown as marks ⟨U+…⟩]]\n\
+             x⟨U+E0041⟩⟨U+200B⟩\r\n\ty 👩\u{200d}💻\r\n[[end of material n0nce]]\n"
+        );
     }
 
     #[test]

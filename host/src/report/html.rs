@@ -94,6 +94,10 @@ pub fn html(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     for waiting in &page.waiting {
         writeln!(out, "<p class=\"waiting\">Needs human review: {}</p>", e(waiting))?;
     }
+    let above = page.waiting.iter().chain([&page.title]).map(|text| text::invisible(text)).sum();
+    if let Some(note) = text::invisible_note(above) {
+        writeln!(out, "<p class=\"soft\">Note: {note} above.</p>")?;
+    }
     totals(out, &page.runs)?;
     if page.runs.len() > 1 {
         timeline(out, &page.runs)?;

@@ -107,10 +107,10 @@ impl RuleIndex {
         *self.index.entry(id.to_owned()).or_insert_with(|| {
             let mut rule = json!({ "id": id });
             if let Some(known) = known {
-                rule["shortDescription"] = json!({ "text": text::clean(&known.summary, usize::MAX) });
+                rule["shortDescription"] = json!({ "text": view::noted(text::clean(&known.summary, usize::MAX), 0) });
                 rule["defaultConfiguration"] = json!({ "level": known.level });
                 if !known.help.is_empty() {
-                    rule["help"] = json!({ "text": text::clean(&known.help, usize::MAX) });
+                    rule["help"] = json!({ "text": view::noted(text::clean(&known.help, usize::MAX), 0) });
                 }
                 if let Some(url) = known.url.as_deref().and_then(text::link) {
                     rule["helpUri"] = json!(url);

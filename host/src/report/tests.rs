@@ -345,11 +345,18 @@ fn marks_are_noted_whichever_string_has_them() {
         record(NodeKind::All, Outcome::Fail, vec![check("one", "verifier", verdict)])
     };
     let none = |found: &mut Finding| found.message = "none".to_owned();
+    let with_rule = |mut record: Record| {
+        let (code, level) = ("code".to_owned(), Level::Error);
+        record.gate.children[0].rules = vec![Rule { code, level, summary: text(), help: text(), url: None }];
+        record
+    };
     for (what, record) in [
         ("summary", failed(&|verdict, found| (verdict.summary, ()) = (text(), none(found)))),
         ("message", failed(&|_, found| found.message = text())),
         ("hint", failed(&|_, found| found.hint = Some(text()))),
         ("code", failed(&|_, found| found.code = text())),
+        ("path", failed(&|_, found| found.place.as_mut().expect("a place").path = text())),
+        ("rule", with_rule(failed(&|_, _| ()))),
         ("fix", failed(&|_, found| found.fix.as_mut().expect("a fix").description = text())),
         (
             "error",

@@ -136,7 +136,8 @@ pub(super) fn text(finding: &Finding) -> String {
     let hint = finding.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     let text = text::clean(&format!("{}{hint}", finding.message), usize::MAX);
     let fix = finding.fix.as_ref().map_or("", |fix| fix.description.as_str());
-    let beside = text::invisible(&finding.code) + text::invisible(fix);
+    let path = finding.place.as_ref().map_or("", |place| place.path.as_str());
+    let beside = [&finding.code, fix, path].iter().map(|text| text::invisible(text)).sum();
     noted(text, beside)
 }
 

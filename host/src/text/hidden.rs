@@ -45,7 +45,7 @@ static JOINING_MARKS: Class = LazyLock::new(|| of_scripts(JOINING_SCRIPTS, r"\p{
 /// Letters and marks of scripts that separate words by a space without a width.
 static UNSPACED: Class = LazyLock::new(|| of_scripts("Thai Laoo Khmr Mymr Lana Talu Tavt Java Bali", r"\p{L}\p{M}"));
 static MONGOLIAN: Class = LazyLock::new(|| of_scripts("Mong", r"\p{L}\p{M}"));
-static LETTERS: Class = LazyLock::new(|| class(r"[\p{L}--\p{Default_Ignorable_Code_Point}]"));
+static LETTERS: Class = LazyLock::new(|| class(r"[[\p{L}\p{Nd}]--\p{Default_Ignorable_Code_Point}]"));
 
 const JOINING_SCRIPTS: &str = "Arab Syrc Mand Nkoo Mong Phag Adlm Rohg Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh \
     Tibt Khmr Mymr Java Bali Sund Cakm Newa Tirh Gran Modi Mtei Lepc";
@@ -102,7 +102,7 @@ struct Before {
     last: Option<char>,
     /// Whether an emoji ends there, to which others can be joined.
     emoji: bool,
-    /// Whether there is a letter after the last invisible character: each letter allows one.
+    /// Whether there is a letter or a digit after the last invisible character: each allows one.
     letter: bool,
 }
 
@@ -117,8 +117,10 @@ impl Before {
             '\u{FE0E}' | '\u{FE0F}' if is_last(&TWO_SHAPES) => true,
             '\u{FE0F}' => matches!(last, '0'..='9' | '#' | '*') && after() == Some('\u{20E3}'),
             '\u{200D}' if self.emoji => is_next(&PICTOGRAPHIC),
+            // Between letters or digits. One of them may be of another script, as in the plural of a foreign word.
             '\u{200C}' | '\u{200D}' => {
-                self.letter && (is_last(&JOINING_MARKS) || is_last(&JOINING) && is_next(&JOINING))
+                let joins = is_last(&JOINING) && (is_next(&JOINING) || is_next(&LETTERS));
+                self.letter && (is_last(&JOINING_MARKS) || joins || is_last(&LETTERS) && is_next(&JOINING))
             }
             // Beside digits and words of other scripts, too.
             '\u{200B}' => is_last(&UNSPACED) && self.letter || is_next(&UNSPACED) && of(last).is_none(),
@@ -180,7 +182,8 @@ mod tests {
             "❤️ ☎︎ 1️⃣ #️⃣ 👍🏽 🇩🇪",
             "👩‍💻 👨‍👩‍👧‍👦 🏳️‍🌈 👩🏽‍🚀 ❤️‍🔥",
             "🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏴󠁧󠁢󠁳󠁣󠁴󠁿 🏴󠁧󠁢󠁷󠁬󠁳󠁿",
-            "می‌خواهم",         // Persian: a joiner between letters of one word
+            "می‌خواهم", // Persian: a joiner between letters of one word
+            "PDF\u{200c}ها ۱۰\u{200c}ساله",
             "क्‍ष न्‌",            // Hindi: joiners after a virama
             "ភាសា\u{200b}ខ្មែរ", // Khmer: words without spaces
             "ខែ\u{200b}១០\u{200b}ថ្ងៃ ខ្មែរ\u{200b}។ ภาษา\u{200b}Python\u{200b}ดี",
@@ -243,7 +246,7 @@ mod tests {
             ("👩\u{200d}a", 1),
             ("1\u{fe0f}2", 1),
             ("م\u{200c}\u{200d}\u{200c}ی", 3),
-            ("م\u{200c}a", 1),
+            ("م\u{200c} a\u{200c}", 2),
             ("\u{200d}💻", 1),
             // A flag of tags that spells something else, and tags after a flag.
             ("🏴\u{e0068}\u{e0069}\u{e007f}", 3),

@@ -62,7 +62,7 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     if command.instructions {
         let counted = setup::block_on(count(&source, against.as_ref(), &cases))??;
         match command.format {
-            OutputFormat::Human => instructions(&mut out, &counted)?,
+            OutputFormat::Human => terminal::noted(&mut out, |out| instructions(out, &counted))?,
             OutputFormat::Json => write_json(&mut out, &document(json!(counted)))?,
         }
         return Ok(Exit::Pass);
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     let runtime = Arc::new(setup::runtime(global));
     let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
     match command.format {
-        OutputFormat::Human => human(&mut out, &measured)?,
+        OutputFormat::Human => terminal::noted(&mut out, |out| human(out, &measured))?,
         OutputFormat::Json => write_json(&mut out, &document(json!(measured)))?,
     }
     Ok(Exit::Pass)

@@ -63,20 +63,19 @@ fn finish(global: &Global, project: &BuildProject, component: Vec<u8>, called: &
         .map_err(Error::mistake)?;
     let mut out = terminal::stdout();
     let size = source.bytes().len();
-    writeln!(out, "built {shown}: `{}` {}, a {} verifier, {size} bytes", about.name, about.version, shape.as_str())?;
     let functions: Vec<_> =
         component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
-    match functions.as_slice() {
-        [] => writeln!(out, "imports only types: it can compute, and nothing else")?,
-        imports => {
-            for import in imports {
-                writeln!(out, "imports {import}")?;
-            }
-        }
-    }
     let input = if shape == gatehost::plan::Shape::File { "--files FILE" } else { "--submission FILE" };
     let test = if called == Path::new(".") { String::new() } else { format!(" {}", terminal::path(called)) };
-    writeln!(out, "next: `gate test{test}`, or `gate run --verifier {shown} {input}`")?;
+    terminal::noted(&mut out, |out| {
+        let (name, version, shape) = (&about.name, &about.version, shape.as_str());
+        writeln!(out, "built {shown}: `{name}` {version}, a {shape} verifier, {size} bytes")?;
+        if functions.is_empty() {
+            writeln!(out, "imports only types: it can compute, and nothing else")?;
+        }
+        functions.iter().try_for_each(|import| writeln!(out, "imports {import}"))?;
+        writeln!(out, "next: `gate test{test}`, or `gate run --verifier {shown} {input}`")
+    })?;
     Ok(Exit::Pass)
 }
 

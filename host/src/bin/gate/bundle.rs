@@ -118,25 +118,26 @@ fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
         });
         return write_json(&mut out, &told);
     }
-    if same {
-        writeln!(out, "same: the replay of run {} gives the same record ({})", recorded.run, recorded.status)?;
-    } else {
-        writeln!(
-            out,
-            "differs: run {} ended with `{}`, the replay with `{}`",
-            recorded.run, recorded.status, record.status
-        )?;
-    }
-    for difference in differences.iter().take(MOST) {
-        let shown = |value: &serde_json::Value| clean_line(&value.to_string(), 120);
-        let (one, two) = (shown(&difference.recorded), shown(&difference.replayed));
-        writeln!(out, "  {}: {one}, now {two}", clean_line(&difference.at, 200))?;
-    }
-    if differences.len() > MOST {
-        writeln!(out, "  … and {} more", differences.len() - MOST)?;
-    }
-    if recorded.host.build != record.host.build {
-        writeln!(out, "note: another build of `gate` recorded the run ({})", recorded.host.version)?;
-    }
-    Ok(())
+    // Anybody may have written the bundle.
+    let (run, version) = (clean_line(&recorded.run, 100), clean_line(&recorded.host.version, 100));
+    let (was, is) = (recorded.status, record.status);
+    terminal::noted(&mut out, |out| {
+        if same {
+            writeln!(out, "same: the replay of run {run} gives the same record ({was})")?;
+        } else {
+            writeln!(out, "differs: run {run} ended with `{was}`, the replay with `{is}`")?;
+        }
+        for difference in differences.iter().take(MOST) {
+            let shown = |value: &serde_json::Value| clean_line(&value.to_string(), 120);
+            let (one, two) = (shown(&difference.recorded), shown(&difference.replayed));
+            writeln!(out, "  {}: {one}, now {two}", clean_line(&difference.at, 200))?;
+        }
+        if differences.len() > MOST {
+            writeln!(out, "  … and {} more", differences.len() - MOST)?;
+        }
+        if recorded.host.build != record.host.build {
+            writeln!(out, "note: another build of `gate` recorded the run ({version})")?;
+        }
+        Ok(())
+    })
 }

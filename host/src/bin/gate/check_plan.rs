@@ -46,21 +46,15 @@ pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Erro
         });
         write_json(&mut out, &document)?;
     } else {
-        for problem in &problems {
-            let (line, level, code) = (problem.line, problem.level, problem.code);
-            writeln!(
-                out,
-                "{name}:{line}: {level} [{code}] task {}: {}",
-                clean_line(&problem.task, 60),
-                problem.message
-            )?;
-        }
-        writeln!(
-            out,
-            "{name}: {}, {}",
-            terminal::count(tasks.len(), "task"),
-            terminal::count(problems.len(), "problem")
-        )?;
+        terminal::noted(&mut out, |out| {
+            for problem in &problems {
+                let (line, level, code) = (problem.line, problem.level, problem.code);
+                let (task, message) = (clean_line(&problem.task, 60), &problem.message);
+                writeln!(out, "{name}:{line}: {level} [{code}] task {task}: {message}")?;
+            }
+            let (tasks, problems) = (tasks.len(), problems.len());
+            writeln!(out, "{name}: {}, {}", terminal::count(tasks, "task"), terminal::count(problems, "problem"))
+        })?;
     }
     out.flush()?;
     let failed = problems.iter().any(|problem| problem.level == Level::Error);

@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error>
         let progress = CompileProgress { number: number + 1, total: command.components.len(), name };
         match compile(global, &runtime, &progress) {
             Ok(_) if global.quiet => {}
-            Ok(what) => writeln!(out, "{}: {what}", text::clean_line(name, 1_000))?,
+            Ok(what) => terminal::noted(&mut out, |out| writeln!(out, "{}: {what}", text::clean_line(name, 1_000)))?,
             Err(error) => {
                 let error = error.context(&format!("cannot compile `{name}`"));
                 error.print(terminal::color(global.color, &std::io::stderr()));
@@ -58,7 +58,7 @@ fn compile(global: &Global, runtime: &Runtime, progress: &CompileProgress) -> Re
     let watched = std::io::stderr().is_terminal() && !global.quiet;
     let show = |text: &str| {
         if watched {
-            let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", text::clean_line(text, 1_000));
         }
     };
     show(&format!("compiling [{number}/{total}] {name} ({} KiB) …", source.bytes().len() / 1024));

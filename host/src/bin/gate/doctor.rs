@@ -80,19 +80,22 @@ pub(crate) fn run(global: &Global, command: &DoctorArgs) -> Result<Exit, Error> 
     let mut out = terminal::stdout();
     let color = terminal::color(global.color, &std::io::stdout());
     let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
-    for line in &lines {
-        let word = match line.works {
-            Some(true) if global.quiet => continue,
-            Some(true) => paint("ok  ", AnsiColor::Green),
-            Some(false) => paint("fail", AnsiColor::Red),
-            None if global.quiet => continue,
-            None => paint("note", AnsiColor::Cyan),
-        };
-        writeln!(out, "{word}  {}: {}", line.what, line.detail)?;
-        if let Some(fix) = &line.fix {
-            writeln!(out, "      fix: {fix}")?;
+    terminal::noted(&mut out, |out| {
+        for line in &lines {
+            let word = match line.works {
+                Some(true) if global.quiet => continue,
+                Some(true) => paint("ok  ", AnsiColor::Green),
+                Some(false) => paint("fail", AnsiColor::Red),
+                None if global.quiet => continue,
+                None => paint("note", AnsiColor::Cyan),
+            };
+            writeln!(out, "{word}  {}: {}", line.what, line.detail.replace('\n', "\n      "))?;
+            if let Some(fix) = &line.fix {
+                writeln!(out, "      fix: {}", fix.replace('\n', "\n      "))?;
+            }
         }
-    }
+        Ok(())
+    })?;
     out.flush()?;
     let broken = lines.iter().any(|line| line.works == Some(false));
     Ok(if broken { Exit::Fail } else { Exit::Pass })

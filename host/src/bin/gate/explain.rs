@@ -35,7 +35,7 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
         report::json(&mut out, &record)?;
         return Ok(Exit::Pass);
     }
-    evidence_of(&mut out, &entry, &record)?;
+    terminal::noted(&mut out, |out| evidence_of(out, &entry, &record))?;
     writeln!(out)?;
     let color = terminal::color(global.color, &io::stdout());
     report::human(&mut out, &record, Style { color, verbose: true, quiet: false })?;
@@ -43,15 +43,19 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
     let mut earlier = ledger.entries(&Filter::of(&entry.project).kinds(&[EntryKind::Run]))?;
     earlier.retain(|other| other.seq < entry.seq);
     let earlier = earlier.iter().rev().map(Entry::record).collect::<Result<Vec<Record>, _>>()?;
-    for check in record.gate.walk().filter(|node| node.kind == NodeKind::Check && node.verdict.is_some()) {
-        self::check(&mut out, check, &record, &earlier)?;
-    }
     let besides = ledger.entries(&Filter { run: Some(record.run.clone()), ..Filter::default() })?;
-    writeln!(out, "entries of the run")?;
-    for entry in besides {
-        let time = log::time(&entry, global.verbose);
-        writeln!(out, "  {:>5}  {time}  {:<12}  {}", entry.seq, entry.kind, clean_line(&log::says(&entry)?, 500))?;
-    }
+    let said = besides.iter().map(log::says).collect::<Result<Vec<String>, _>>()?;
+    terminal::noted(&mut out, |out| {
+        for check in record.gate.walk().filter(|node| node.kind == NodeKind::Check && node.verdict.is_some()) {
+            self::check(out, check, &record, &earlier)?;
+        }
+        writeln!(out, "entries of the run")?;
+        for (entry, said) in besides.iter().zip(&said) {
+            let time = log::time(entry, global.verbose);
+            writeln!(out, "  {:>5}  {time}  {:<12}  {}", entry.seq, entry.kind, clean_line(said, 500))?;
+        }
+        Ok(())
+    })?;
     Ok(Exit::Pass)
 }
 
@@ -130,7 +134,8 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
     }
     for model in &node.models {
         let replayed = if model.replayed { ", replayed" } else { "" };
-        writeln!(out, "  asked {}: {}, question {}{replayed}", model.name, model.ended, model.question_sha256)?;
+        let asked = format!("  asked {}: {}, question {}{replayed}", model.name, model.ended, model.question_sha256);
+        writeln!(out, "{}", clean_line(&asked, usize::MAX))?;
     }
     Ok(())
 }

@@ -73,20 +73,20 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     let mut out = terminal::stdout();
     if command.dry_run {
         write!(out, "{text}")?;
+        // Stdout is TOML.
+        terminal::note_later(&text);
         return Ok(Exit::Pass);
     }
     create(&path, &text)?;
-    writeln!(out, "wrote {}", path.display())?;
-    for line in told {
-        writeln!(out, "  {line}")?;
-    }
     // Without a claim there is no signal to find.
     let signal = draft.checks.is_empty();
     let try_it = if signal { "echo TASK_COMPLETE | gate run --claim -" } else { "gate run --all-files" };
-    writeln!(
-        out,
-        "next: `gate plan` shows what it means, `{try_it}` tries it, `gate install git` runs it for every commit"
-    )?;
+    terminal::noted(&mut out, |out| {
+        writeln!(out, "wrote {}", terminal::path(&path))?;
+        told.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+        let next = "`gate plan` shows what it means";
+        writeln!(out, "next: {next}, `{try_it}` tries it, `gate install git` runs it for every commit")
+    })?;
     Ok(Exit::Pass)
 }
 
@@ -112,17 +112,16 @@ fn taken_over(global: &Global, command: &InitArgs, from: &Path) -> Result<Exit, 
     let mut out = terminal::stdout();
     if command.dry_run {
         write!(out, "{}", imported.text)?;
+        terminal::note_later(&imported.text);
         return Ok(Exit::Pass);
     }
     let path = global.directory.join(FILE);
     create(&path, &imported.text)?;
-    writeln!(out, "wrote {}", terminal::path(&path))?;
-    for taken in &imported.taken {
-        writeln!(out, "  {taken}")?;
-    }
-    for left in &imported.left {
-        writeln!(out, "  not converted: {left}")?;
-    }
-    writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")?;
+    terminal::noted(&mut out, |out| {
+        writeln!(out, "wrote {}", terminal::path(&path))?;
+        imported.taken.iter().try_for_each(|taken| writeln!(out, "  {taken}"))?;
+        imported.left.iter().try_for_each(|left| writeln!(out, "  not converted: {left}"))?;
+        writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")
+    })?;
     Ok(Exit::Pass)
 }

@@ -29,7 +29,7 @@ pub(crate) fn run(global: &Global, command: &InspectArgs) -> Result<Exit, Error>
     let source = ComponentSource::named(name, &global.directory)?;
     let facts = InspectDocument::collect(&setup::runtime(global), &source)?;
     match command.format {
-        OutputFormat::Human => facts.human(&mut out, name)?,
+        OutputFormat::Human => terminal::noted(&mut out, |out| facts.human(out, name))?,
         OutputFormat::Json => facts.json(&mut out)?,
     }
     let exits = facts.problems.iter().map(|problem| Error::from(problem.clone()).exit());

@@ -47,7 +47,7 @@ pub(crate) fn run(global: &Global, command: &ListArgs) -> Result<Exit, Error> {
             let (gates, checks): (Vec<_>, Vec<_>) = (gates.collect(), checks.collect());
             write_json(&mut out, &json!({ "version": 1, "gates": gates, "checks": checks }))?;
         }
-        OutputFormat::Human => human(&mut out, &config)?,
+        OutputFormat::Human => terminal::noted(&mut out, |out| human(out, &config))?,
     }
     announce(global, &policy, "is");
     Ok(Exit::Pass)

@@ -56,7 +56,11 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    caller_limits::run(program)
+    caller_limits::run(|| {
+        let exit = program();
+        terminal::note_invisible();
+        exit
+    })
 }
 
 fn program() -> ExitCode {

@@ -16,7 +16,7 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, setup};
 use gatehost::environment::Environment;
 use gatehost::session::Host;
-use gatehost::text::{clean, clean_line, clean_value};
+use gatehost::text::{self, clean, clean_line, clean_value};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
@@ -101,9 +101,18 @@ impl ServerHandler for McpServer {
             // The client decodes what is escaped, and the agent reads what is decoded: marks stay visible.
             Some(Ok(mut content)) => {
                 clean_value(&mut content);
+                if let Some(note) = text::invisible_note(text::invisible(&content.to_string())) {
+                    content["note"] = note.into();
+                }
                 Ok(CallToolResult::structured(content).into())
             }
-            Some(Err(why)) => Ok(CallToolResult::error(vec![ContentBlock::text(clean(&why, usize::MAX))]).into()),
+            Some(Err(why)) => {
+                let mut why = clean(&why, usize::MAX);
+                if let Some(note) = text::invisible_note(text::invisible(&why)) {
+                    why += &format!("\nnote: {note}");
+                }
+                Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into())
+            }
             None => {
                 let name = clean_line(&request.name, 100);
                 Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None))

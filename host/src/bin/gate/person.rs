@@ -1,6 +1,7 @@
 //! Asks the person at the terminal.
 
 use crate::error::Error;
+use crate::terminal;
 use gatehost::ledger::body::Note;
 use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry, Project};
 use gatehost::text::clean_line;
@@ -20,8 +21,10 @@ pub(crate) fn name() -> String {
 
 /// Asks for a word, and returns whether it was typed.
 pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
+    terminal::say(question.trim_end_matches('\n'));
+    terminal::note_invisible();
     let mut stderr = io::stderr().lock();
-    write!(stderr, "{question}\nType `{word}` to confirm: ")?;
+    write!(stderr, "Type `{word}` to confirm: ")?;
     stderr.flush()?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;

@@ -53,17 +53,17 @@ pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io
     let mut out = terminal::stdout();
     match format {
         OutputFormat::Json => write_json(&mut out, &json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
-        OutputFormat::Human => {
+        OutputFormat::Human => terminal::noted(&mut out, |out| {
             for (key, patterns) in [("files", &plan.files), ("exclude", &plan.exclude)] {
                 if !patterns.is_empty() {
-                    line(&mut out, &format!("{key}: {}", clean_line(&patterns.join(", "), usize::MAX)), verbose)?;
+                    line(out, &format!("{key}: {}", clean_line(&patterns.join(", "), usize::MAX)), verbose)?;
                 }
             }
-            node(&mut out, &plan.root, 0, verbose)?;
+            node(out, &plan.root, 0, verbose)?;
             let digest = plan.digest();
             let shown = if verbose { digest.as_str() } else { digest.get(..SHORT).unwrap_or(&digest) };
             writeln!(out, "plan {shown}")
-        }
+        }),
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, command: &StatsArgs) -> Result<Exit, Error> {
     } else if command.format == OutputFormat::Json {
         write_json(&mut out, &json!({ "version": 1, "stats": stats }))?;
     } else {
-        human(&mut out, &stats)?;
+        terminal::noted(&mut out, |out| human(out, &stats))?;
     }
     Ok(Exit::Pass)
 }

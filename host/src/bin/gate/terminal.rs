@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -45,9 +46,40 @@ pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorC
     choice
 }
 
+/// The invisible characters that were shown as marks, and are not noted yet.
+static INVISIBLE: AtomicU64 = AtomicU64::new(0);
+
 /// Prints a line to stderr; of what it quotes, nothing is hidden. If it cannot be written, there is nobody to tell.
 pub(crate) fn say(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{}", text::clean_styled(&line.to_string()));
+    let line = text::clean_styled(&line.to_string());
+    if !text::has_note(&line) {
+        note_later(&line);
+    }
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Counts the marks of a text that is printed, so that [`note_invisible`] notes them.
+pub(crate) fn note_later(text: &str) {
+    INVISIBLE.fetch_add(text::invisible(text), Ordering::Relaxed);
+}
+
+/// Notes on stderr the invisible characters that were shown as marks.
+pub(crate) fn note_invisible() {
+    if let Some(note) = text::invisible_note(INVISIBLE.swap(0, Ordering::Relaxed)) {
+        let _ = writeln!(std::io::stderr(), "note: {note}");
+    }
+}
+
+/// Prints a text for a person: nothing in it is hidden, and a note says how many characters are shown as marks.
+pub(crate) fn noted<O: Write>(out: &mut O, print: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    let mut text = Vec::new();
+    print(&mut text)?;
+    let text = text::clean_styled(&String::from_utf8_lossy(&text));
+    out.write_all(text.as_bytes())?;
+    match text::invisible_note(text::invisible(&text)) {
+        Some(note) => writeln!(out, "note: {note}"),
+        None => Ok(()),
+    }
 }
 
 /// Returns stdout for the output of a command. A reader may close the pipe when it has seen enough, as `head` does: then the

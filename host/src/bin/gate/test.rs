@@ -57,7 +57,7 @@ pub(crate) fn run(global: &Global, command: &TestArgs) -> Result<Exit, Error> {
     let mut out = terminal::stdout();
     let color = terminal::color(global.color, &std::io::stdout());
     match command.format {
-        OutputFormat::Human => tried.human(&mut out, color, global)?,
+        OutputFormat::Human => terminal::noted(&mut out, |out| tried.human(out, color, global))?,
         OutputFormat::Json => write_json(&mut out, &tried.json(&source))?,
     }
     Ok(tried.status().into())

@@ -12,7 +12,7 @@ use gatehost::ledger::{Head, Ledger, Survey};
 use gatehost::overrides;
 use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
-use gatehost::text::write_json;
+use gatehost::text::{clean_line, write_json};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -81,10 +81,10 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
             let why = "the ledger is damaged";
             write_json(&mut out, &json!({ "version": 1, "verified": false, "why": why, "damages": damages }))?;
         } else {
-            writeln!(out, "not verified: the ledger is damaged")?;
-            for damage in &damages {
-                writeln!(out, "  {damage}")?;
-            }
+            terminal::noted(&mut out, |out| {
+                writeln!(out, "not verified: the ledger is damaged")?;
+                damages.iter().try_for_each(|damage| writeln!(out, "  {damage}"))
+            })?;
         }
         return Ok(Exit::NoVerdict);
     }
@@ -122,7 +122,7 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
             }),
         )?;
     } else {
-        writeln!(out, "{line}")?;
+        terminal::noted(&mut out, |out| writeln!(out, "{}", clean_line(&line, usize::MAX)))?;
     }
     Ok(if verified { Exit::Pass } else { Exit::Fail })
 }

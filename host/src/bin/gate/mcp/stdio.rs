@@ -182,7 +182,11 @@ fn read(lines: &mpsc::Sender<Line>) {
 
 /// Writes messages until the transport is dropped.
 fn write(mut answers: mpsc::Receiver<ServerJsonRpcMessage>, pending: &Pending) -> io::Result<()> {
-    while let Some(message) = answers.blocking_recv() {
+    while let Some(mut message) = answers.blocking_recv() {
+        // It quotes the request.
+        if let JsonRpcMessage::Error(error) = &mut message {
+            error.error.message = gatehost::text::clean_line(&error.error.message, 1_000).into();
+        }
         let mut line = gatehost::text::json_line(&message)?.into_bytes();
         line.push(b'\n');
         let mut out = io::stdout().lock();

@@ -91,7 +91,9 @@ pub(super) fn list() -> Vec<Tool> {
     ]
 }
 
-fn tool(name: &'static str, description: &'static str, input: Value, output: Value) -> Tool {
+fn tool(name: &'static str, description: &'static str, input: Value, mut output: Value) -> Tool {
+    output["properties"]["note"] =
+        json!({ "type": "string", "description": "How many invisible characters are shown as marks, if any are." });
     Tool::new(name, description, rmcp::model::object(input))
         .with_raw_output_schema(rmcp::model::object(output).into())
         .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
