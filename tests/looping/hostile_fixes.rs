@@ -295,6 +295,20 @@ fn no_fix_changes_protected_files_behind_a_symlink() {
     refuse(&["spec/a.txt", "kept/golden/x/b.txt", "deep/c.txt"], setup, protected, POLICY);
 }
 
+/// A check that runs commands may have patterns although its verifier judges the change.
+#[test]
+fn no_fix_changes_what_its_check_excludes() {
+    let home = home(&["plain.txt", "sub/a.txt"], "FIXED ");
+    let gate = home.read("gate.toml");
+    let patterns = "grants = [\"command:none\"]\nexclude = [\"sub/**\"]\n[command.none]\nrun = [\"true\"]\n";
+    home.write("gate.toml", &(gate + patterns));
+    home.sh("git commit -qam gate; echo change > sub/a.txt");
+    let ran = home.gate(&["fix", "--yes"]);
+    let note = "note: a fix for `sub/a.txt` was not tried: its check did not judge this file\n";
+    assert!(ran.stderr.contains(note), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!((home.read("plain.txt").as_str(), home.read("sub/a.txt").as_str()), ("FIXED change\n", "change\n"));
+}
+
 /// An executor may tick a task, and no verifier may.
 #[test]
 fn no_fix_changes_the_tasks() {

@@ -144,9 +144,8 @@ impl<'p> FixScope<'p> {
                 node.files.iter().flatten().any(|file| file.path == path && file.digest == digest)
             }
             Shape::Submission => {
-                let matches = check.files.is_empty()
-                    || matching(&check.files, &check.exclude).is_ok_and(|set| set.contains(path));
-                matches && self.selected.contains(path)
+                self.selected.contains(path)
+                    && matching(&check.files, &check.exclude).is_ok_and(|set| set.contains(path))
             }
         }
     }
