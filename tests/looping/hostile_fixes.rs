@@ -295,6 +295,19 @@ fn no_fix_changes_protected_files_behind_a_symlink() {
     refuse(&["spec/a.txt", "kept/golden/x/b.txt", "deep/c.txt"], setup, protected, POLICY);
 }
 
+/// Programs find their settings in the home, which may consist of symlinks into a repository.
+#[test]
+fn no_fix_changes_settings_that_the_home_links_to() {
+    let setup = "ln -s \"$PWD/dot/bashrc\" ../.bashrc; ln -s work/dot/claude ../.claude; mkdir -p ../.codex/rules ../bin; \
+                 ln -s ../../work/dot/rule.md ../.codex/rules/rule.md; ln -s ../work/plain.txt ../bin/plain";
+    refuse(&["dot/bashrc", "dot/claude/settings.json", "dot/claude/agents/a.md", "dot/rule.md"], setup, "", SETTINGS);
+    let home = home(&["plain.txt"], "FIXED ");
+    home.sh("git init -q ../.claude; cp gate.toml ../.claude; cd ../.claude; git add -A; git commit -qm a; echo mine > plain.txt");
+    let ran = home.gate(&["-C", "../.claude", "fix", "--yes"]);
+    assert_eq!(home.read("../.claude/plain.txt"), "mine\n", "{}", ran.stderr);
+    assert!(ran.stderr.contains(SETTINGS), "{}", ran.stderr);
+}
+
 /// A check that runs commands may have patterns although its verifier judges the change.
 #[test]
 fn no_fix_changes_what_its_check_excludes() {
