@@ -15,7 +15,7 @@ mod stored;
 pub(crate) use diff::edits;
 
 pub use error::ChangesError;
-pub(crate) use git::NamedByGit;
+pub(crate) use git::{NamedByGit, is_hook_name};
 pub use selection::Selection;
 pub use stored::{SameFiles, StoredFiles, same_files, stored};
 pub(crate) use stored::{checkout, copy, stored_until};

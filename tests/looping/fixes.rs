@@ -106,3 +106,18 @@ fn a_repair_is_told() {
     let said = fs::read_to_string(home.path().join("said")).expect("said");
     assert!(said.contains("    fix: «") && said.chars().count() <= 2_000, "{said}");
 }
+
+/// The first write to the folder fails, and the loop goes on.
+#[test]
+fn a_loop_says_why_no_fix_was_written() {
+    let home = Home::new(GATE);
+    home.sh("mkdir sub");
+    let executor = ["env", "-u", "LD_PRELOAD", "sh", "-c", "echo 'one  ' > sub/a.txt"];
+    let mut gate = home.command(&["--fix", "--max-bounces", "0"], &executor);
+    gate.env("LD_PRELOAD", crate::ledger::shim()).env("SHIM_FOLDER", home.work().join("sub"));
+    let output = gate.env("SHIM_AT", "1").env("SHIM_HOW", "space").output().expect("gate runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let why = "[loop] no fix was written: cannot write `sub/a.txt`: No space left on device (os error 28)\n";
+    assert!(stderr.contains(why), "{stderr}");
+    assert_eq!(home.read("sub/a.txt"), "one  \n");
+}

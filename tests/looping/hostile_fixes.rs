@@ -295,6 +295,33 @@ fn no_fix_changes_protected_files_behind_a_symlink() {
     refuse(&["spec/a.txt", "kept/golden/x/b.txt", "deep/c.txt"], setup, protected, POLICY);
 }
 
+/// Programs find their settings in the home, which may consist of symlinks into a repository.
+#[test]
+fn no_fix_changes_settings_that_the_home_links_to() {
+    let setup = "ln -s \"$PWD/dot/bashrc\" ../.bashrc; ln -s work/dot/claude ../.claude; mkdir -p ../.codex/rules ../bin; \
+                 ln -s ../../work/dot/rule.md ../.codex/rules/rule.md; ln -s ../work/plain.txt ../bin/plain";
+    refuse(&["dot/bashrc", "dot/claude/settings.json", "dot/claude/agents/a.md", "dot/rule.md"], setup, "", SETTINGS);
+    let home = home(&["plain.txt"], "FIXED ");
+    home.sh("git init -q ../.claude; cp gate.toml ../.claude; cd ../.claude; git add -A; git commit -qm a; echo mine > plain.txt");
+    let ran = home.gate(&["-C", "../.claude", "fix", "--yes"]);
+    assert_eq!(home.read("../.claude/plain.txt"), "mine\n", "{}", ran.stderr);
+    assert!(ran.stderr.contains(SETTINGS), "{}", ran.stderr);
+}
+
+/// A check that runs commands may have patterns although its verifier judges the change.
+#[test]
+fn no_fix_changes_what_its_check_excludes() {
+    let home = home(&["plain.txt", "sub/a.txt"], "FIXED ");
+    let gate = home.read("gate.toml");
+    let patterns = "grants = [\"command:none\"]\nexclude = [\"sub/**\"]\n[command.none]\nrun = [\"true\"]\n";
+    home.write("gate.toml", &(gate + patterns));
+    home.sh("git commit -qam gate; echo change > sub/a.txt");
+    let ran = home.gate(&["fix", "--yes"]);
+    let note = "note: a fix for `sub/a.txt` was not tried: its check did not judge this file\n";
+    assert!(ran.stderr.contains(note), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!((home.read("plain.txt").as_str(), home.read("sub/a.txt").as_str()), ("FIXED change\n", "change\n"));
+}
+
 /// An executor may tick a task, and no verifier may.
 #[test]
 fn no_fix_changes_the_tasks() {

@@ -70,6 +70,27 @@ fn findings_go_back_as_tasks_of_the_plan() {
     assert!(progress.ends_with(second), "{progress}");
 }
 
+/// The executor may put anything in the place of these files.
+#[test]
+fn tasks_and_progress_lead_nowhere_else() {
+    for (work, why) in [
+        ("ln -sf ../outside.md tasks.md", "cannot insert tasks into"),
+        ("rm tasks.md; mkfifo tasks.md", "cannot insert tasks into"),
+        ("ln -s .git/config tasks.new; mv tasks.new tasks.md", "has no Markdown block"),
+        ("ln -s ../outside.md .progress.md", "cannot write the progress file"),
+        ("ln -s .git/config .progress.md", "cannot write the progress file"),
+        ("mkfifo .progress.md", "cannot write the progress file"),
+    ] {
+        let home = home(REJECTS, "[progress]\nfile = \".progress.md\"\n");
+        let outside = home.path().join("outside.md");
+        fs::write(&outside, PLAN).expect("written");
+        let config = home.read(".git/config");
+        let ran = run(&home, &["--insert-fix-tasks", "tasks.md"], &format!("echo 1 > app.py; {work}"));
+        assert!(ran.exit >= 2 && ran.stderr.contains(why), "{work}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!((fs::read_to_string(&outside).expect("text").as_str(), home.read(".git/config")), (PLAN, config));
+    }
+}
+
 /// Three iterations, and then an end with a name: without a pass, unless a setting says to go on.
 #[test]
 fn reviews_are_bounded_and_their_end_is_explicit() {

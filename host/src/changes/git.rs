@@ -42,7 +42,7 @@ use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, FileStat, Workspace};
-pub(crate) use configured::NamedByGit;
+pub(crate) use configured::{NamedByGit, is_hook_name};
 pub(crate) use copy::Copy;
 use objects::Objects;
 use program::Git;

@@ -1,15 +1,22 @@
-//! The names of a file: its path, and every path that leads to it through symlinks.
+//! The names of a file: its path, and every path that leads to it through symlinks of the workspace, its repository and the home.
 //!
 //! Programs find their settings by name, so a file is what any of its names says that it is.
 
 use crate::workspace::real_inside;
+use ignore::{DirEntry, WalkBuilder};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The most names of a file that are looked at.
 const MAX_NAMES: usize = 10_000;
 /// Folders of installed packages. Their symlinks lead back to the packages of a workspace.
 const INSTALLED: &[&str] = &["node_modules", "site-packages"];
+/// Folders of settings, below a project or a home. Other folders with a dot may be anything, such as a temporary one.
+const SETTINGS: &[&str] =
+    &[".claude", ".codex", ".config", ".cursor", ".gemini", ".github", ".husky", ".qwen", ".vscode"];
+/// How deep symlinks are looked for in a home, where programs have their settings in hidden files and folders.
+const HOME_DEPTH: usize = 3;
 
 /// The symlinks that lead to files and folders of the workspace.
 #[derive(Debug)]
@@ -19,19 +26,34 @@ pub(super) struct SymlinkNames {
 }
 
 impl SymlinkNames {
-    /// Finds the symlinks of a workspace with this root, a real path, and those of its repository, whose folders may be elsewhere.
-    pub(super) fn find(root: &Path, repository: &[PathBuf]) -> Self {
+    /// Finds the symlinks of a workspace with this root, a real path, those of its repository, whose folders may be elsewhere, and
+    /// the hidden ones of a home, as those into a folder of dotfiles.
+    pub(super) fn find(root: &Path, repository: &[PathBuf], home: Option<&Path>) -> Self {
         let mut links = BTreeMap::<String, Vec<String>>::new();
-        let elsewhere = repository.iter().filter(|folder| !folder.starts_with(root));
-        let folders = elsewhere.map(|folder| (folder.as_path(), Path::new(".git"))).chain([(root, Path::new(""))]);
-        for (folder, name) in folders {
-            // Hooks may be in a folder above the workspace, which is not searched as a whole.
-            let depth = (folder != root && root.starts_with(folder)).then_some(1);
-            for link in symlinks(folder, depth) {
+        let mut add = |folder: &Path, name: &str, found: &mut dyn Iterator<Item = PathBuf>| {
+            for link in found {
                 let Some(target) = real_inside(root, &link) else { continue };
-                let name = name.join(link.strip_prefix(folder).unwrap_or(&link));
+                let name = Path::new(name).join(link.strip_prefix(folder).unwrap_or(&link));
                 links.entry(target.to_ascii_lowercase()).or_default().push(name.to_string_lossy().into_owned());
             }
+        };
+        add(root, "", &mut symlinks(root, None, |_| true));
+        for folder in repository.iter().filter(|folder| !folder.starts_with(root)) {
+            // Hooks may be in a folder above the workspace, which is not searched as a whole.
+            let depth = root.starts_with(folder).then_some(1);
+            add(folder, ".git", &mut symlinks(folder, depth, |_| true));
+        }
+        if let Some(home) = home.and_then(|home| home.canonicalize().ok()) {
+            let root = root.to_owned();
+            let is_searched = move |entry: &DirEntry| match entry.depth() {
+                0 => true,
+                depth => entry.path() != root && (depth > 1 || is_hidden(entry.file_name())),
+            };
+            add(&home, "", &mut symlinks(&home, Some(HOME_DEPTH), is_searched));
+        }
+        // Such a folder may be a repository of its own.
+        if let Some(name) = root.file_name().and_then(OsStr::to_str).filter(|name| SETTINGS.contains(name)) {
+            links.entry(String::new()).or_default().push(name.to_owned());
         }
         Self { links }
     }
@@ -66,14 +88,21 @@ fn places(path: &str) -> Vec<(&str, String)> {
 }
 
 /// Returns the symlinks below a folder, at most so deep. What cannot be read is left out.
-fn symlinks(folder: &Path, depth: Option<usize>) -> impl Iterator<Item = PathBuf> + use<> {
-    let is_installed = |name: &std::ffi::OsStr| INSTALLED.iter().any(|installed| name == *installed);
-    let walk = ignore::WalkBuilder::new(folder)
+fn symlinks<F>(folder: &Path, depth: Option<usize>, is_searched: F) -> impl Iterator<Item = PathBuf> + use<F>
+where
+    F: Fn(&DirEntry) -> bool + Send + Sync + 'static,
+{
+    let is_installed = |name: &OsStr| INSTALLED.iter().any(|installed| name == *installed);
+    let walk = WalkBuilder::new(folder)
         .standard_filters(false)
         .max_depth(depth)
-        .filter_entry(move |entry| !is_installed(entry.file_name()))
+        .filter_entry(move |entry| !is_installed(entry.file_name()) && is_searched(entry))
         .build();
-    walk.flatten().filter(ignore::DirEntry::path_is_symlink).map(ignore::DirEntry::into_path)
+    walk.flatten().filter(DirEntry::path_is_symlink).map(DirEntry::into_path)
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 #[cfg(test)]

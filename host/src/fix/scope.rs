@@ -19,30 +19,47 @@ use std::path::Path;
 /// Files without a leading dot with which coding agents, editors, runners of hooks and CI are told what to do, in lower case. A part
 /// between dots does not count, as in `claude.local.md`.
 const SETTINGS: &[&str] = &[
+    "action.yaml",
+    "action.yml",
+    "agent.md",
     "agents.md",
     "appveyor.yml",
     "azure-pipelines.yaml",
     "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
+    "bitrise.yml",
     "buildspec.yaml",
     "buildspec.yml",
+    "captainhook.json",
+    "circle.yml",
     "claude.md",
     "cloudbuild.json",
     "cloudbuild.yaml",
     "cloudbuild.yml",
+    "codefresh.yml",
+    "codemagic.yaml",
     "codeowners",
     "codex.md",
     "copilot-instructions.md",
     "crush.json",
     "crush.md",
+    "firebender.json",
+    "gemini-extension.json",
     "gemini.md",
+    "gitlab-ci.yaml",
+    "gitlab-ci.yml",
+    "grumphp.yaml",
+    "grumphp.yml",
     "hk.pkl",
-    "jenkinsfile",
+    "hooks.json",
+    "iflow.md",
     "lefthook-local.json",
+    "lefthook-local.jsonc",
     "lefthook-local.toml",
     "lefthook-local.yaml",
     "lefthook-local.yml",
     "lefthook.json",
+    "lefthook.jsonc",
     "lefthook.toml",
     "lefthook.yaml",
     "lefthook.yml",
@@ -52,15 +69,21 @@ const SETTINGS: &[&str] = &[
     "opencode.jsonc",
     "prek.toml",
     "qwen.md",
+    "replit.md",
+    "screwdriver.yaml",
     "simple-git-hooks.cjs",
     "simple-git-hooks.js",
     "simple-git-hooks.json",
     "simple-git-hooks.mjs",
     "skill.md",
     "warp.md",
+    "wercker.yml",
+    "zuul.yaml",
 ];
-/// The end of the names of an editor's settings, which are chosen freely.
-const EDITOR: &str = ".code-workspace";
+/// Ends of the names of settings of editors, which are chosen freely.
+const EDITORS: &[&str] = &[".code-workspace", ".sublime-project"];
+/// A name of settings of CI, alone or with anything before or behind it.
+const JENKINS: &str = "jenkinsfile";
 
 /// Why a fix is not tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +134,7 @@ impl<'p> FixScope<'p> {
         let checks = checks(plan);
         let named_by_git = changes::named_by_git(root, &request.environment)?;
         let work = Beneath::open(root).map_err(|error| Error::host("cannot open the workspace").because(error))?;
-        let names = SymlinkNames::find(root, &named_by_git.folders);
+        let names = SymlinkNames::find(root, &named_by_git.folders, request.environment.home().as_deref());
         Ok(Self { work, checks, selected, policy: pinned.policy_paths(request, root)?, named_by_git, names })
     }
 
@@ -144,9 +167,8 @@ impl<'p> FixScope<'p> {
                 node.files.iter().flatten().any(|file| file.path == path && file.digest == digest)
             }
             Shape::Submission => {
-                let matches = check.files.is_empty()
-                    || matching(&check.files, &check.exclude).is_ok_and(|set| set.contains(path));
-                matches && self.selected.contains(path)
+                self.selected.contains(path)
+                    && matching(&check.files, &check.exclude).is_ok_and(|set| set.contains(path))
             }
         }
     }
@@ -162,13 +184,18 @@ fn matching(files: &[String], exclude: &[String]) -> Result<FileSet, Error> {
 
 /// Returns whether a file tells a program what to do: if it or a folder above it is hidden, or has a known name.
 fn is_settings(path: &str) -> bool {
-    path.split('/').map(writer::plain_name).any(|name| {
-        let known = match (name.split_once('.'), name.rsplit_once('.')) {
-            (Some((stem, _)), Some((_, end))) => format!("{stem}.{end}"),
-            _ => name.clone(),
-        };
-        name.starts_with('.') || name.ends_with(EDITOR) || SETTINGS.contains(&known.as_str())
-    })
+    let is_hook = path.rsplit('/').next().is_some_and(|name| changes::is_hook_name(&writer::plain_name(name)));
+    is_hook
+        || path.split('/').map(writer::plain_name).any(|name| {
+            let known = match (name.split_once('.'), name.rsplit_once('.')) {
+                (Some((stem, _)), Some((_, end))) => format!("{stem}.{end}"),
+                _ => name.clone(),
+            };
+            name.starts_with('.')
+                || EDITORS.iter().any(|end| name.ends_with(end))
+                || SETTINGS.contains(&known.as_str())
+                || name.split('.').any(|part| part == JENKINS)
+        })
 }
 
 #[cfg(test)]
@@ -203,6 +230,13 @@ mod tests {
             "project.code-workspace",
             "docs/CODEOWNERS",
             "Jenkinsfile",
+            "Jenkinsfile.release",
+            "ci/nightly.jenkinsfile",
+            "AGENT.md",
+            "plugin/hooks/hooks.json",
+            "site.sublime-project",
+            "vendor/hooks/pre-commit",
+            "hooks/prepare-commit-msg",
         ] {
             assert!(is_settings(path), "{path}");
         }
@@ -216,6 +250,12 @@ mod tests {
             "src/warp.rs",
             "README.md",
             "package.json",
+            "bin/update",
+            "docs/pre-commit.md",
+            "docs/pre-commit/index.md",
+            "src/pre-commit.rs",
+            "src/hooks.rs",
+            "agent.py",
         ] {
             assert!(!is_settings(path), "{path}");
         }

@@ -246,9 +246,7 @@ impl Driver<'_> {
             }
             repeated += 1;
             let pause = Duration::from_secs(retries.after_seconds);
-            let message = format!("a verifier gave no answer; `gate` asks it again in {}", show_duration(pause));
-            let (check, severity) = ("loop".to_owned(), "warn".to_owned());
-            self.emitter.emit(EventKind::Logged { check, severity, message });
+            self.warn(format!("a verifier gave no answer; `gate` asks it again in {}", show_duration(pause)));
             request.first = failed(&record);
             thread::sleep(pause);
         }
@@ -264,12 +262,22 @@ impl Driver<'_> {
         let Ok(proposal) = fix::propose(self.host, &request, &self.pinned, failed.clone()) else {
             return Ok(Vec::new());
         };
-        if proposal.files.is_empty() || proposal.write().is_err() {
+        if proposal.files.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Err(error) = proposal.write() {
+            let whole = |(message, causes, _): (&str, Vec<String>, _)| format!("{message}: {}", causes.join(": "));
+            self.warn(format!("no fix was written: {}", error.problems().map(whole).collect::<String>()));
             return Ok(Vec::new());
         }
         let files: Vec<String> = proposal.files.iter().map(|file| file.path.clone()).collect();
         self.emitter.emit(EventKind::Fixed { files: files.clone() });
         Ok(files)
+    }
+
+    fn warn(&self, message: String) {
+        let (check, severity) = ("loop".to_owned(), "warn".to_owned());
+        self.emitter.emit(EventKind::Logged { check, severity, message });
     }
 }
 

@@ -4,12 +4,13 @@ use super::attempt::Done;
 use super::record::{LoopEnd, LoopRecord, State};
 use super::{Driver, commit, progress, review};
 use crate::error::Error;
+use crate::regular_file::{self, Symlinks};
 use crate::taskplan;
 use crate::text;
 use crate::verdict::Status;
 use crate::workspace::Workspace;
 use crate::writer::{self, Beneath, Expected, WriteError};
-use std::fs;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 impl Driver<'_> {
@@ -24,7 +25,10 @@ impl Driver<'_> {
         let cannot = |error: WriteError| {
             Error::host(format_args!("cannot insert tasks into `{}`", file.display())).because(error)
         };
-        let plan = fs::read_to_string(&file).map_err(|error| cannot(error.into()))?;
+        let mut plan = String::new();
+        regular_file::open(&file, Symlinks::Follow)
+            .and_then(|found| found.take(taskplan::MAX_BYTES).read_to_string(&mut plan))
+            .map_err(|error| cannot(error.into()))?;
         let first = taskplan::fix_tasks(&plan, &task.id).max(earlier).saturating_add(1);
         let tasks = review::fix_tasks(Some(task), judged, first);
         if tasks.is_empty() {

@@ -338,7 +338,7 @@ fn line(event: &Event) -> Option<String> {
             let class = if class.is_empty() { String::new() } else { format!(": {class}") };
             format!("[loop] sent back, {number} of {allowed}{class}")
         }
-        EventKind::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 200)),
+        EventKind::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 500)),
         EventKind::Escalation { trigger, why, .. } => {
             format!("[loop] needs human review ({trigger}): {}", clean_line(why, 500))
         }

@@ -63,6 +63,12 @@ const HOOKS: &[&str] = &[
     "update",
 ];
 
+/// Returns whether git takes a file with this name for a hook, if it is in a folder of hooks. One word, such as `update`, may be
+/// the name of anything.
+pub(crate) fn is_hook_name(name: &str) -> bool {
+    name.contains('-') && HOOKS.contains(&name)
+}
+
 /// What the configuration of git names.
 #[derive(Debug, Default)]
 pub(crate) struct NamedByGit {
