@@ -51,7 +51,6 @@ use crate::verdict::{ErrorKind, Failure};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
@@ -98,8 +97,6 @@ pub struct Runtime {
     slots: Semaphore,
     /// Compiled components by digest, so that each is loaded or compiled once.
     components: Mutex<BTreeMap<String, Component>>,
-    /// How many components are describing themselves.
-    describing: AtomicUsize,
     /// Linked components, so that each is linked once for all its checks.
     loaded: Mutex<BTreeMap<(String, Grants), Arc<Verifier>>>,
 }
@@ -125,8 +122,7 @@ impl Runtime {
         // Without room for its pool, the engine maps memory for each instance.
         let slots = Semaphore::new(engine::slots(ProcessLimit::AddressSpace.value()) as usize);
         let (engine, components, loaded) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        let describing = AtomicUsize::new(0);
-        Self { engine, metered, cache: store.map(Cache), slots, components, describing, loaded }
+        Self { engine, metered, cache: store.map(Cache), slots, components, loaded }
     }
 
     fn engine(&self) -> Result<&Engine, Failure> {
