@@ -1,5 +1,7 @@
 //! Counts the values of JSON before it is parsed: a parsed value takes many times as much memory as its text.
 
+use std::io::{self, Read};
+
 /// The most values of a document, and of a line of a transcript.
 pub(crate) const MAX: usize = 1_000_000;
 
@@ -23,6 +25,20 @@ impl JsonValues {
                 _ => {}
             }
         }
+    }
+}
+
+/// Reads JSON until it has more than [`MAX`] values.
+pub(crate) struct Bounded<R> {
+    pub(crate) input: R,
+    pub(crate) values: JsonValues,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(bytes)?;
+        self.values.add(&bytes[..read]);
+        if self.values.count > MAX { Err(io::ErrorKind::InvalidData.into()) } else { Ok(read) }
     }
 }
 

@@ -65,6 +65,7 @@ pub mod outcome;
 pub mod event;
 pub mod record;
 mod finding_budget;
+mod json_values;
 mod tape_files;
 pub mod retry;
 
