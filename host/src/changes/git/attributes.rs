@@ -186,6 +186,9 @@ mod tests {
     #[test]
     fn a_file_with_more_rules_than_are_left_is_not_read() {
         let text = "*.a text\n".repeat(MAX_RULES);
-        assert_eq!((rules(&text, MAX_RULES).len(), rules(&text, MAX_RULES - 1).len(), rules("", 0).len()), (MAX_RULES, 0, 0));
+        assert_eq!(
+            (rules(&text, MAX_RULES).len(), rules(&text, MAX_RULES - 1).len(), rules("", 0).len()),
+            (MAX_RULES, 0, 0)
+        );
     }
 }
