@@ -209,9 +209,9 @@ impl Runtime {
         if let Some(about) = self.known_description(source) {
             return Ok(about);
         }
-        // Neither a machine that has no time for a component, nor a run with more guests, says anything about it. The guests do not
-        // share the cores evenly.
-        let its_own = processor_time::share(limits.time, guests) / 2;
+        // Neither a machine that has no time for a component, nor a run with more guests, says anything about it. Guests do not share
+        // the cores evenly, so half of a share is enough.
+        let its_own = processor_time::share(limits.time, 2 * guests).min(limits.time / 4 * 3);
         let known = self.cache.as_ref().filter(|_| remembered == Remembered::Used);
         if let Some((failure, age)) = known.and_then(|cache| cache.failure(source.digest(), limits, its_own)) {
             return Err(again(failure, age));
