@@ -110,16 +110,17 @@ pub(crate) enum Remembered {
     Ignored,
 }
 
+const ENDLESS: &str = "check `describe` and start functions for an endless loop";
+
 /// Returns the failure of a component that did not describe itself.
 fn undescribed(failure: Failure, limits: &Limits) -> Failure {
     if failure.kind != ErrorKind::LimitTime {
         return failure;
     }
     let message = format!("the verifier did not describe itself within {}", show_duration(limits.time));
-    Failure::new(ErrorKind::LimitTime, message).hint(
-        "check `describe` and start functions for an endless loop; to allow more time, raise the shorter of `limits.time` \
-         and `timeout` of its check",
-    )
+    Failure::new(ErrorKind::LimitTime, message).hint(format!(
+        "{ENDLESS}; to allow more time, raise the shorter of `limits.time` and `timeout` of its check"
+    ))
 }
 
 /// Returns a remembered failure.
@@ -186,7 +187,9 @@ impl From<Failure> for CallResult {
 impl Runtime {
     /// Returns the description of a component, from the cache if possible. A failure is never remembered from before.
     pub async fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
-        self.describe_within(source, &Limits::default(), Remembered::Ignored, 1).await
+        let about = self.describe_within(source, &Limits::default(), Remembered::Ignored, 1).await;
+        // Without a check, no key of a configuration allows more time.
+        about.map_err(|failure| if failure.kind == ErrorKind::LimitTime { failure.hint(ENDLESS) } else { failure })
     }
 
     /// Returns the description of a component that need not be asked, because it is bundled or cached.
