@@ -118,9 +118,8 @@ fn undescribed(failure: Failure, limits: &Limits) -> Failure {
         return failure;
     }
     let message = format!("the verifier did not describe itself within {}", show_duration(limits.time));
-    Failure::new(ErrorKind::LimitTime, message).hint(format!(
-        "{ENDLESS}; to allow more time, raise the shorter of `limits.time` and `timeout` of its check"
-    ))
+    Failure::new(ErrorKind::LimitTime, message)
+        .hint(format!("{ENDLESS}; to allow more time, raise the shorter of `limits.time` and `timeout` of its check"))
 }
 
 /// Returns a remembered failure.
