@@ -125,6 +125,29 @@ fn a_component_that_computed_until_its_time_was_over_is_remembered() {
 }
 
 #[test]
+fn more_components_than_can_run_at_once_share_the_time() {
+    let stage = Stage::new();
+    // 16 run at the same time.
+    endless(&stage, 33, "", "limits = { time = \"3s\" }");
+    let toml = fs::read_to_string(stage.work().join("gate.toml")).expect("text");
+    let last = format!(
+        "{}[check.z]\nverifier = \"./z.wasm\"\nfiles = [\"*.json\"]\n",
+        toml.replace("\"c32\"]", "\"c32\", \"z\"]")
+    );
+    fs::write(stage.work().join("gate.toml"), last).expect("written");
+    fs::write(stage.work().join("z.wasm"), describing(&["**".to_owned()], "")).expect("written");
+    assert!(stage.run(&["compile", "z.wasm"]).status.success());
+    let (record, output, took) = run(&stage, &["--no-cache"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(took < PATIENT, "{took:?}");
+    let errors = errors(&record);
+    for (kind, message, _) in &errors[..33] {
+        assert_eq!((&**kind, &**message), ("limit.time", "the verifier did not describe itself within 1s"));
+    }
+    assert_eq!(record["gate"]["children"][33]["outcome"], "pass");
+}
+
+#[test]
 fn the_deadline_ends_endless_descriptions_and_remembers_nothing() {
     let stage = Stage::new();
     endless(&stage, 3, "deadline = \"1s\"", "");

@@ -100,7 +100,8 @@ impl Verifiers {
     /// names them.
     ///
     /// Components are compiled one after the other; `compiled` gets the time that this took, and sets the deadline. Then all
-    /// describe themselves at the same time, each within the limits of its check.
+    /// describe themselves at the same time, each within the limits of its check. If they are more than can run at the same time,
+    /// each has a part of its time, so that an endless one does not make all take longer.
     pub(crate) async fn load(
         &self,
         config: &config::Config,
@@ -133,8 +134,11 @@ impl Verifiers {
             }
         }
         compiled(compiling);
-        let (mut describing, alone, guests) = (JoinSet::new(), Arc::<tokio::sync::Mutex<()>>::default(), opened.len());
-        for (name, source, component_type, limits) in opened {
+        let (mut describing, alone) = (JoinSet::new(), Arc::<tokio::sync::Mutex<()>>::default());
+        let guests = opened.len().min(self.runtime.slots());
+        let rounds = opened.len().div_ceil(self.runtime.slots());
+        for (name, source, component_type, mut limits) in opened {
+            limits.time = part(limits.time, rounds);
             let (runtime, alone, deadline) = (Arc::clone(&self.runtime), Arc::clone(&alone), self.deadline.clone());
             let describe = async move {
                 let about = describe(&runtime, &source, &limits, (remembered, guests), &alone, &deadline).await;
@@ -241,6 +245,12 @@ fn limits_to_describe(config: &config::Config, check: &config::CheckConfig) -> L
     let timeout = check.terms.timeout.unwrap_or(config.timeouts(check).0);
     let time = check.time.unwrap_or(check.limits.time).min(timeout);
     Limits { time, ..Limits::default() }
+}
+
+/// Returns the time for each of so many components that describe themselves one after another, in whole milliseconds.
+fn part(time: Duration, count: usize) -> Duration {
+    let part = u32::try_from(count).map_or(Duration::ZERO, |count| time / count.max(1));
+    Duration::from_millis(u64::try_from(part.as_millis()).unwrap_or(u64::MAX).max(1))
 }
 
 /// The memory in which a component describes itself at the same time as others. One that needs more does it again, alone.
