@@ -48,6 +48,7 @@ pub mod limits;
 pub mod environment;
 mod compression;
 mod cores;
+mod json_values;
 mod own_folder;
 #[doc(hidden)]
 pub mod process_limits;
@@ -65,7 +66,6 @@ pub mod outcome;
 pub mod event;
 pub mod record;
 mod finding_budget;
-mod json_values;
 mod tape_files;
 pub mod retry;
 
