@@ -13,6 +13,7 @@ const PIPELINE: &[&str] = &[
     "environment",
     "compression",
     "cores",
+    "json_values",
     "own_folder",
     "process_limits",
     "random",

@@ -39,10 +39,17 @@ impl Default for Deadline {
     }
 }
 
+impl From<Instant> for Deadline {
+    /// Returns the deadline of a request that began then.
+    fn from(start: Instant) -> Self {
+        Self(Arc::new(State { start, end: Mutex::new(None) }))
+    }
+}
+
 impl Deadline {
     /// Returns the deadline of a request that begins now.
     pub(crate) fn from_now() -> Self {
-        Self(Arc::new(State { start: Instant::now(), end: Mutex::new(None) }))
+        Self::from(Instant::now())
     }
 
     /// Sets the time limit of a gate. The time that was spent on compiling does not count.

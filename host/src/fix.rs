@@ -10,7 +10,7 @@ mod scope;
 
 pub use scope::OutOfScope;
 
-use crate::changes::{self, Selection};
+use crate::changes::{self, Changes, ChangesError, Needs, Selection, WorkFolder};
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::outcome::{Node, NodeKind, Outcome};
@@ -101,7 +101,7 @@ pub fn permitted<'r>(
     if !offers(record) {
         return Ok(Vec::new());
     }
-    let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
+    let Some(work) = collect(request, &deadline_of(pinned))? else { return Ok(Vec::new()) };
     let scope = FixScope::new(request, pinned, work.workspace.root(), &work.changes)?;
     let is_permitted = |offer: &Offer<'_>| {
         let text = text(&work.workspace, offer.path);
@@ -113,14 +113,17 @@ pub fn permitted<'r>(
 
 /// Finds the fixes that help. `pinned` is the gate, and `before` its record of the work as it is.
 pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) -> Result<Proposal, Error> {
-    let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
-    let root = work.workspace.root().to_owned();
-    let offered_fixes = offered(&before.gate).count();
+    let (root, deadline, offered_fixes) = (request.folder.clone(), deadline_of(pinned), offered(&before.gate).count());
     let (files, refused) = (Vec::new(), BTreeMap::new());
     let mut proposal = Proposal { root, files, offered: offered_fixes, before, after: None, refused, late: None };
     if proposal.offered == 0 {
         return Ok(proposal);
     }
+    let Some(work) = collect(request, &deadline)? else {
+        let late = deadline.check().err().map(|late| late.to_string());
+        return Ok(Proposal { late, ..proposal });
+    };
+    work.workspace.root().clone_into(&mut proposal.root);
     let scope = FixScope::new(request, pinned, &proposal.root, &work.changes)?;
     if !request.selection.is_live() {
         return Err(Error::usage("only files of the working tree can be fixed"));
@@ -130,8 +133,6 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     let base = base.ok_or_else(|| {
         Error::input("`gate fix` tries fixes in a copy of the workspace, which needs a git repository with a commit")
     })?;
-    let (deadline, plan) = (Deadline::from_now(), pinned.plan());
-    deadline.set(&plan.root.name, plan.deadline, Duration::ZERO);
     let copy = changes::copy(&request.folder, &base, &request.environment, &deadline)?;
     let folder = request.folder.canonicalize().ok();
     let inside = folder.as_deref().and_then(|folder| folder.strip_prefix(&proposal.root).ok()).unwrap_or(Path::new(""));
@@ -171,6 +172,23 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     proposal.late = trial.deadline.check().err().map(|late| late.to_string());
     proposal.refused = trial.refused.into_inner();
     Ok(proposal)
+}
+
+/// Returns the deadline of a gate for all that is done to fix the work.
+fn deadline_of(pinned: &Pinned) -> Deadline {
+    let (deadline, plan) = (Deadline::from_now(), pinned.plan());
+    deadline.set(&plan.root.name, plan.deadline, Duration::ZERO);
+    deadline
+}
+
+/// Returns the changes of the work, if they are found before the deadline.
+fn collect(request: &Request, deadline: &Deadline) -> Result<Option<Changes>, Error> {
+    let Request { folder, selection, environment, .. } = request;
+    let work = WorkFolder { deadline: deadline.clone(), ..WorkFolder::of(folder, environment)? };
+    match changes::collect_at(&work, selection, &Needs::default, environment, None) {
+        Err(ChangesError::Late(_)) => Ok(None),
+        found => Ok(Some(found?)),
+    }
 }
 
 /// The original content of the fixed files.

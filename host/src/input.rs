@@ -4,6 +4,7 @@ mod evaluator;
 
 pub use evaluator::transcript;
 
+use crate::json_values;
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace;
@@ -22,6 +23,9 @@ pub enum InputError {
     /// The document is too long.
     #[error("the document has more than {MAX_BYTES} bytes")]
     TooLarge,
+    /// The document has too many values.
+    #[error("the document has more than {} values", json_values::MAX)]
+    TooManyValues,
     /// The document is not UTF-8.
     #[error("the document is not UTF-8 at byte {0}")]
     NotUtf8(usize),
@@ -57,6 +61,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let submission: Submission = match text.trim_start().chars().next() {
         None => Err(InputError::Empty),
+        Some('{') if json_values::count(text.as_bytes()) > json_values::MAX => Err(InputError::TooManyValues),
         Some('{') => serde_json::from_str(text).map_err(|error| {
             // A document that is not JSON at all is reported as that, even if a field before the mistake is wrong too.
             let error = serde_json::from_str::<IgnoredAny>(text).err().unwrap_or(error);
@@ -133,6 +138,12 @@ mod tests {
             assert!(error.starts_with(expected), "{error}");
         }
         assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]), Err(InputError::TooLarge));
+        let zeros = |count: usize| {
+            let input = vec!["0"; count].join(",");
+            format!("{{\"tool_calls\": [{{\"tool\": \"t\", \"success\": true, \"input\": [{input}]}}]}}").into_bytes()
+        };
+        assert!(parse(&zeros(json_values::MAX / 2)).is_ok());
+        assert_eq!(parse(&zeros(json_values::MAX)), Err(InputError::TooManyValues));
         let vouched = br#"{"evaluator": {"completed": true, "text": "", "source": "caller"}}"#;
         assert!(parse(vouched).is_err_and(|error| error.to_string().contains("`source` is set by `gate`")));
     }

@@ -48,6 +48,7 @@ pub mod limits;
 pub mod environment;
 mod compression;
 mod cores;
+mod json_values;
 mod own_folder;
 #[doc(hidden)]
 pub mod process_limits;

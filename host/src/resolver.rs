@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::{sleep_until, timeout};
 
 /// Called with the name of a verifier that must be compiled.
 type Compiling = dyn Fn(&str, &ComponentSource) + Send + Sync;
@@ -100,7 +100,8 @@ impl Verifiers {
     /// names them.
     ///
     /// Components are compiled one after the other; `compiled` gets the time that this took, and sets the deadline. Then all
-    /// describe themselves at the same time, each within the limits of its check.
+    /// describe themselves at the same time, each within the limits of its check. If they are more than can run at the same time,
+    /// each has a part of its time, so that an endless one does not make all take longer.
     pub(crate) async fn load(
         &self,
         config: &config::Config,
@@ -124,7 +125,7 @@ impl Verifiers {
                     continue;
                 }
             };
-            match source.as_bundled().map(Bundled::description) {
+            match self.runtime.known_description(&source) {
                 Some(about) => {
                     let known = Arc::new(KnownVerifier { source, component_type, about, late: OnceLock::new() });
                     self.verifiers().insert(name.to_owned(), Ok(known));
@@ -134,10 +135,13 @@ impl Verifiers {
         }
         compiled(compiling);
         let (mut describing, alone) = (JoinSet::new(), Arc::<tokio::sync::Mutex<()>>::default());
-        for (name, source, component_type, limits) in opened {
+        let guests = opened.len().min(self.runtime.slots());
+        let rounds = opened.len().div_ceil(self.runtime.slots());
+        for (name, source, component_type, mut limits) in opened {
+            limits.time = part(limits.time, rounds);
             let (runtime, alone, deadline) = (Arc::clone(&self.runtime), Arc::clone(&alone), self.deadline.clone());
             let describe = async move {
-                let about = describe(&runtime, &source, &limits, remembered, &alone, &deadline).await;
+                let about = describe(&runtime, &source, &limits, (remembered, guests), &alone, &deadline).await;
                 let (about, late) = match about {
                     Ok(about) => (Ok(about), OnceLock::new()),
                     Err(failure) if failure.kind == ErrorKind::LimitTime => (Ok(unknown(&name)), failure.into()),
@@ -243,6 +247,12 @@ fn limits_to_describe(config: &config::Config, check: &config::CheckConfig) -> L
     Limits { time, ..Limits::default() }
 }
 
+/// Returns the time for each of so many components that describe themselves one after another, in whole milliseconds.
+fn part(time: Duration, count: usize) -> Duration {
+    let part = u32::try_from(count).map_or(Duration::ZERO, |count| time / count.max(1));
+    Duration::from_millis(u64::try_from(part.as_millis()).unwrap_or(u64::MAX).max(1))
+}
+
 /// The memory in which a component describes itself at the same time as others. One that needs more does it again, alone.
 const SMALL: usize = 32 << 20;
 
@@ -251,17 +261,17 @@ async fn describe(
     runtime: &Runtime,
     source: &ComponentSource,
     limits: &Limits,
-    remembered: Remembered,
+    (remembered, guests): (Remembered, usize),
     alone: &tokio::sync::Mutex<()>,
     deadline: &Deadline,
 ) -> Result<Description, Failure> {
     let describing = async {
         let small = Limits { memory: limits.memory.min(SMALL), ..limits.clone() };
-        match runtime.describe_within(source, &small, remembered).await {
+        match runtime.describe_within(source, &small, remembered, guests).await {
             Err(failure) if failure.kind == ErrorKind::LimitMemory => {
                 let again = async {
                     let _alone = alone.lock().await;
-                    runtime.describe_within(source, limits, remembered).await
+                    runtime.describe_within(source, limits, remembered, guests).await
                 };
                 let late = || Failure::new(ErrorKind::LimitTime, "the verifier did not describe itself in time");
                 timeout(limits.time, again).await.unwrap_or_else(|_| Err(late()))
@@ -270,11 +280,13 @@ async fn describe(
         }
     };
     let Some(at) = deadline.at() else { return describing.await };
-    match timeout_at(at.into(), describing).await {
-        Ok(about) => about,
-        Err(_) => {
+    tokio::select! {
+        // Once the time is over, no guest computes until its next tick.
+        biased;
+        () = sleep_until(at.into()) => {
             deadline.check().map_err(Failure::from).and(Err(Failure::new(ErrorKind::LimitTime, "the time is over")))
         }
+        about = describing => about,
     }
 }
 

@@ -51,7 +51,6 @@ use crate::verdict::{ErrorKind, Failure};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
@@ -96,10 +95,10 @@ pub struct Runtime {
     cache: Option<Cache>,
     /// The slots of the instance pool.
     slots: Semaphore,
+    /// How many they are.
+    slot_count: usize,
     /// Compiled components by digest, so that each is loaded or compiled once.
     components: Mutex<BTreeMap<String, Component>>,
-    /// How many components are describing themselves.
-    describing: AtomicUsize,
     /// Linked components, so that each is linked once for all its checks.
     loaded: Mutex<BTreeMap<(String, Grants), Arc<Verifier>>>,
 }
@@ -123,15 +122,20 @@ impl Runtime {
 
     fn with(store: Option<Arc<CacheStore>>, metered: bool) -> Self {
         // Without room for its pool, the engine maps memory for each instance.
-        let slots = Semaphore::new(engine::slots(ProcessLimit::AddressSpace.value()) as usize);
+        let slot_count = engine::slots(ProcessLimit::AddressSpace.value()) as usize;
+        let slots = Semaphore::new(slot_count);
         let (engine, components, loaded) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        let describing = AtomicUsize::new(0);
-        Self { engine, metered, cache: store.map(Cache), slots, components, describing, loaded }
+        Self { engine, metered, cache: store.map(Cache), slots, slot_count, components, loaded }
     }
 
     fn engine(&self) -> Result<&Engine, Failure> {
         let failed = |error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}"));
         self.engine.get_or_init(|| engine::start(self.metered).map_err(failed)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns how many verifiers can run at the same time.
+    pub(crate) fn slots(&self) -> usize {
+        self.slot_count
     }
 
     /// Returns the store that is shared between runs.

@@ -4,6 +4,7 @@
 //! They contain the claim, the tool calls, the model, the session, the tokens and how the agent ended. Only an output that
 //! starts like one of these is a transcript; any other is text. The agent finished by itself only if the last event says so.
 
+use crate::json_values;
 use crate::submission::{ExecutorEnd, ToolCall};
 use crate::text::clean;
 use serde_json::Value;
@@ -65,6 +66,8 @@ struct KnownTranscript {
     pending: BTreeMap<String, usize>,
     /// Whether the next text continues the last.
     goes_on: bool,
+    /// How many values the events have had.
+    values: usize,
 }
 
 impl TranscriptReader {
@@ -92,7 +95,7 @@ impl TranscriptReader {
     pub(crate) fn finish(mut self) -> Option<Transcript> {
         self.take_line();
         match self.state {
-            ReaderState::Known(known) => Some(known.told),
+            ReaderState::Known(known) => Some(Transcript { claim: end_of(&known.told.claim), ..known.told }),
             ReaderState::Open | ReaderState::Text => None,
         }
     }
@@ -102,9 +105,13 @@ impl TranscriptReader {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let event: Option<Value> = serde_json::from_slice(&line).ok().filter(Value::is_object);
-        match (&mut self.state, event) {
-            (ReaderState::Known(known), Some(event)) => known.take(&event),
+        let values = json_values::count(&line);
+        let event = if values > json_values::MAX { None } else { serde_json::from_slice(&line).ok() };
+        match (&mut self.state, event.filter(Value::is_object)) {
+            (ReaderState::Known(known), Some(event)) => {
+                known.values = known.values.saturating_add(values);
+                known.take(&event);
+            }
             // A warning between events is ignored.
             (ReaderState::Known(_) | ReaderState::Text, _) => {}
             (ReaderState::Open, event) => {
@@ -139,7 +146,7 @@ impl KnownTranscript {
             cost: None,
             ended: ExecutorEnd::Error,
         };
-        let mut known = Self { told, pending: BTreeMap::new(), goes_on: false };
+        let mut known = Self { told, pending: BTreeMap::new(), goes_on: false, values: 0 };
         if let Some(first) = first {
             known.take(first);
         }
@@ -234,7 +241,10 @@ impl KnownTranscript {
                 let words = event["content"].as_str().unwrap_or_default();
                 if self.goes_on && event["delta"] == true {
                     self.told.claim.push_str(words);
-                    self.told.claim = end_of(&self.told.claim);
+                    // Not for every word.
+                    if self.told.claim.len() > 16 * MAX_CLAIM {
+                        self.told.claim = end_of(&self.told.claim);
+                    }
                 } else {
                     self.says(words);
                 }
@@ -275,7 +285,7 @@ impl KnownTranscript {
             tool: clean(tool.as_str().unwrap_or("unknown"), 200),
             success: false,
             error: Some("it was not answered".to_owned()),
-            input: Some(input.clone()).filter(|input| !input.is_null()),
+            input: Some(input).filter(|input| !input.is_null()).map(|input| kept(input, self.values)),
             output: None,
             files_changed: paths(input),
         });
@@ -308,6 +318,11 @@ impl KnownTranscript {
     }
 }
 
+/// Returns the input of a call, of a transcript with so many values: its beginning as text, if they are too many.
+pub(crate) fn kept(input: &Value, values: usize) -> Value {
+    if values <= json_values::MAX { input.clone() } else { clean(&input.to_string(), MAX_OUTPUT).into() }
+}
+
 /// Returns the path of the file that a call writes, as agents name it.
 fn paths(input: &Value) -> Vec<String> {
     let written = input["old_string"].is_string() || input["new_string"].is_string() || input["content"].is_string();
@@ -316,8 +331,8 @@ fn paths(input: &Value) -> Vec<String> {
 }
 
 fn end_of(words: &str) -> String {
-    let skip = words.chars().count().saturating_sub(MAX_CLAIM);
-    words.chars().skip(skip).collect()
+    let start = words.char_indices().rev().take(MAX_CLAIM).last().map_or(0, |(at, _)| at);
+    words[start..].to_owned()
 }
 
 #[cfg(test)]

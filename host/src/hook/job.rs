@@ -10,6 +10,7 @@ use super::verdict::{explain, no_answer, verdict_of};
 use super::{Call, Decision, HookEvent, transcript};
 use crate::changes::{self, Selection};
 use crate::config;
+use crate::deadline::Deadline;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Event;
@@ -20,7 +21,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The request to the child process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ impl Work {
     }
 
     fn request(&self, allowed: &mut u32) -> Result<Prepared, Error> {
-        let call = &self.job.call;
+        let (call, start) = (&self.job.call, Instant::now());
         if !matches!(call.event, HookEvent::Stop | HookEvent::Task | HookEvent::Tool) {
             return Ok(Prepared::Nothing);
         }
@@ -132,11 +133,13 @@ impl Work {
             Some(Start { base: None, .. }) => Selection::All,
             None => Selection::Changed,
         };
-        request.submission = self.submission(request.gate.as_deref().unwrap_or_default());
+        let deadline = Deadline::from(start);
+        deadline.set(request.gate.as_deref().unwrap_or_default(), configured.deadline, Duration::ZERO);
+        request.submission = self.submission(request.gate.as_deref().unwrap_or_default(), &deadline);
         request.unread = Unread::Ignore;
         request.ledger = LedgerUse::StateFolder;
         request.session.clone_from(&self.key);
-        Ok(Prepared::Run(Box::new(request), *allowed))
+        Ok(Prepared::Run(Box::new(request.begun(start)), *allowed))
     }
 
     /// Runs a gate. `tell` is called whenever a check starts or ends.
@@ -210,9 +213,9 @@ impl Work {
         }
     }
 
-    fn submission(&self, gate: &str) -> Submission {
+    fn submission(&self, gate: &str, deadline: &Deadline) -> Submission {
         let call = &self.job.call;
-        let said = call.transcript.as_deref().map(transcript::read).unwrap_or_default();
+        let said = call.transcript.as_deref().map(|path| transcript::read(path, deadline)).unwrap_or_default();
         let bounces = self
             .state
             .as_ref()

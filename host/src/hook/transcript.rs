@@ -3,15 +3,20 @@
 //! The host writes the transcript while it runs. It may lag, and its format is not guaranteed. So unknown lines are
 //! skipped.
 
+use crate::deadline::Deadline;
+use crate::json_values;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::ToolCall;
+use crate::transcript::kept;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The most bytes of a transcript that are read, and of one line.
+/// The most bytes of a transcript that are read: the last ones.
 const MAX_BYTES: u64 = 64 << 20;
+/// The most bytes of a line.
+const MAX_LINE: usize = 16 << 20;
 /// The most tool calls that are kept: the last ones.
 const MAX_CALLS: usize = 1_000;
 /// The most characters of the output of a tool.
@@ -23,29 +28,54 @@ pub(super) struct TranscriptSummary {
     pub(super) model: Option<String>,
     pub(super) last: Option<String>,
     pub(super) tool_calls: Vec<ToolCall>,
+    /// How many values the lines had.
+    values: usize,
 }
 
-/// Reads a transcript. One that cannot be read is empty.
-pub(super) fn read(path: &Path) -> TranscriptSummary {
-    match regular_file::open(path, Symlinks::Follow) {
-        Ok(file) => parse(BufReader::new(file.take(MAX_BYTES))),
-        Err(_) => TranscriptSummary::default(),
+/// Reads a transcript until the deadline. One that cannot be read is empty.
+pub(super) fn read(path: &Path, deadline: &Deadline) -> TranscriptSummary {
+    let Ok(mut file) = regular_file::open(path, Symlinks::Follow) else { return TranscriptSummary::default() };
+    let size = file.metadata().map_or(0, |about| about.len());
+    let start = size.saturating_sub(MAX_BYTES);
+    if file.seek(SeekFrom::Start(start)).is_err() {
+        return TranscriptSummary::default();
     }
+    let mut lines = BufReader::new(file.take(MAX_BYTES));
+    if start > 0 {
+        // The end of a line.
+        let _ = lines.skip_until(b'\n');
+    }
+    parse(lines, deadline)
 }
 
-fn parse(mut lines: impl BufRead) -> TranscriptSummary {
+fn parse(mut lines: impl BufRead, deadline: &Deadline) -> TranscriptSummary {
     let mut said = TranscriptSummary::default();
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        if let Ok(value) = serde_json::from_slice::<Value>(&line) {
+    while !deadline.is_over() && lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let values = json_values::count(&line);
+        if line.len() <= MAX_LINE
+            && values <= json_values::MAX
+            && let Ok(value) = serde_json::from_slice::<Value>(&line)
+        {
+            said.values = said.values.saturating_add(values);
             entry(&value, &mut said, &mut open);
+            forget(&mut said.tool_calls, &mut open, 2 * MAX_CALLS);
         }
         line.clear();
     }
-    let excess = said.tool_calls.len().saturating_sub(MAX_CALLS);
-    said.tool_calls.drain(..excess);
+    forget(&mut said.tool_calls, &mut open, MAX_CALLS);
     said
+}
+
+/// If there are more than so many calls, forgets all but the last ones.
+fn forget(calls: &mut Vec<ToolCall>, open: &mut BTreeMap<String, usize>, most: usize) {
+    if calls.len() > most {
+        let excess = calls.len() - MAX_CALLS;
+        calls.drain(..excess);
+        open.retain(|_, index| *index >= excess);
+        open.values_mut().for_each(|index| *index -= excess);
+    }
 }
 
 fn entry(value: &Value, said: &mut TranscriptSummary, open: &mut BTreeMap<String, usize>) {
@@ -143,7 +173,7 @@ fn begin(
         success: false,
         error: None,
         files_changed: changed(name, input.as_ref()),
-        input,
+        input: input.map(|input| kept(&input, said.values)),
         output: None,
     });
 }
@@ -194,13 +224,45 @@ fn end(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::time::Duration;
+
+    fn parse(lines: &[u8]) -> TranscriptSummary {
+        let said = super::parse(lines, &Deadline::default());
+        TranscriptSummary { values: 0, ..said }
+    }
+
+    #[test]
+    fn the_end_of_a_long_transcript_is_read_and_the_last_calls_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("transcript");
+        let text = |text: &str| format!("{{\"role\":\"assistant\",\"content\":\"{text}\"}}\n");
+        let long = "x".repeat(8 << 20);
+        let call = |number: usize| {
+            format!(
+                "{{\"type\":\"tool_use\",\"id\":\"{number}\",\"name\":\"t\"}}\n{{\"type\":\"tool_result\",\"tool_use_id\":\"{number}\",\"content\":\"{number}\"}}\n"
+            )
+        };
+        let calls: String = (0..5_000).map(call).collect();
+        fs::write(&path, text(&long).repeat(9) + &calls + &text("done") + &"y".repeat(MAX_LINE + 1)).expect("written");
+        let said = read(&path, &Deadline::default());
+        assert_eq!((said.last.as_deref(), said.tool_calls.len()), (Some("done"), MAX_CALLS));
+        let outputs = said.tool_calls.iter().map(|call| call.output.clone().expect("answered"));
+        assert_eq!(outputs.collect::<Vec<_>>(), (4_000..5_000).map(|number| number.to_string()).collect::<Vec<_>>());
+        let over = Deadline::default().no_later_than(Duration::ZERO);
+        assert_eq!(read(&path, &over), TranscriptSummary::default());
+        let zeros = |count: usize| format!("{{\"type\":\"tool_use\",\"name\":\"t\",\"input\":{:?}}}\n", vec![0; count]);
+        let said = parse([zeros(600_000), zeros(600_000), zeros(2_000_000)].concat().as_bytes());
+        let kinds = said.tool_calls.iter().map(|call| call.input.as_ref().is_some_and(Value::is_array));
+        assert_eq!(kinds.collect::<Vec<_>>(), [true, false]);
+    }
 
     #[test]
     fn a_pipe_is_not_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).expect("a pipe");
-        assert!(read(&pipe).tool_calls.is_empty());
+        assert!(read(&pipe, &Deadline::default()).tool_calls.is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! (`item.completed`, `turn.completed`). The evaluator finished by itself only if the last event says so.
 
 use super::{InputError, MAX_BYTES, invalid};
+use crate::json_values;
 use crate::submission::{Evaluator, TaskSource};
 use serde_json::Value;
 
@@ -23,6 +24,9 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, InputError> {
     };
     let mut known = 0;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        if json_values::count(line.as_bytes()) > json_values::MAX {
+            return Err(InputError::TooManyValues);
+        }
         let event: Value = serde_json::from_str(line)
             .map_err(|error| invalid(number, error.column() as u64, "expected a JSON object on each line"))?;
         // An event after the end cancels it.

@@ -20,6 +20,8 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(5 * 60);
 struct RememberedFailure {
     /// Seconds since 1970.
     at: u64,
+    /// How long the component had computed.
+    computed: Duration,
     failure: Failure,
 }
 
@@ -60,19 +62,19 @@ impl Cache {
         }
     }
 
-    /// Returns why the component with this digest could not be described within these limits a short while ago, and how long
-    /// ago that was.
-    pub(super) fn failure(&self, digest: &str, limits: &Limits) -> Option<(Failure, Duration)> {
+    /// Returns why the component with this digest could not be described within these limits a short while ago although it had
+    /// computed this long, and how long ago that was.
+    pub(super) fn failure(&self, digest: &str, limits: &Limits, least: Duration) -> Option<(Failure, Duration)> {
         let kept = self.0.get(CacheKind::Failure, &failure_key(digest, limits))?;
-        let RememberedFailure { at, failure } = serde_json::from_slice(&kept).ok()?;
+        let RememberedFailure { at, computed, failure } = serde_json::from_slice(&kept).ok()?;
         // After the clock was set back, it is not known how long ago that was.
         let age = Duration::from_secs(now()?.checked_sub(at)?);
-        (age < REMEMBERED).then_some((failure, age))
+        (age < REMEMBERED && computed >= least).then_some((failure, age))
     }
 
     /// Remembers why the component with this digest could not be described within these limits.
-    pub(super) fn put_failure(&self, digest: &str, limits: &Limits, failure: &Failure) {
-        let kept = now().map(|at| RememberedFailure { at, failure: failure.clone() });
+    pub(super) fn put_failure(&self, digest: &str, limits: &Limits, computed: Duration, failure: &Failure) {
+        let kept = now().map(|at| RememberedFailure { at, computed, failure: failure.clone() });
         if let Some(kept) = kept.and_then(|kept| serde_json::to_vec(&kept).ok()) {
             let _ = self.0.put(CacheKind::Failure, &failure_key(digest, limits), &kept);
         }
@@ -108,4 +110,23 @@ fn key(engine: &Engine, digest: &str) -> blake3::Hash {
     engine.precompile_compatibility_hash().hash(&mut hasher);
     hasher.0.update(digest.as_bytes());
     hasher.0.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::ErrorKind;
+
+    #[test]
+    fn a_failure_counts_for_at_most_the_processor_time_that_the_component_had() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache(Arc::new(CacheStore::open(folder.path()).expect("a store")));
+        let (limits, failure) = (Limits::default(), Failure::new(ErrorKind::LimitTime, "late"));
+        let [more, computed, less] = [3, 2, 1].map(Duration::from_secs);
+        cache.put_failure("a", &limits, computed, &failure);
+        let is_known = |digest, limits, least| cache.failure(digest, limits, least).is_some();
+        assert!(is_known("a", &limits, computed) && is_known("a", &limits, less));
+        assert!(!is_known("a", &limits, more) && !is_known("b", &limits, less));
+        assert!(!is_known("a", &Limits { time: less, ..limits.clone() }, less));
+    }
 }

@@ -10,11 +10,11 @@ use super::checked::checked;
 use super::ending::{self, GuestEnded};
 use super::load::{CheckExport, Verifier};
 use super::log::LogLine;
-use super::processor_time::{self, Share};
+use super::processor_time;
 use super::sandbox::{self, Sandbox};
 use super::source::ComponentSource;
 use super::wasi::Wasi;
-use super::{Description, PreparedSubmission, Rule, Runtime, cache, convert, program};
+use super::{Bundled, Description, PreparedSubmission, Rule, Runtime, cache, convert, program};
 use crate::commands::CommandResult;
 use crate::config::show_duration;
 use crate::limits::Limits;
@@ -110,16 +110,16 @@ pub(crate) enum Remembered {
     Ignored,
 }
 
+const ENDLESS: &str = "check `describe` and start functions for an endless loop";
+
 /// Returns the failure of a component that did not describe itself.
 fn undescribed(failure: Failure, limits: &Limits) -> Failure {
     if failure.kind != ErrorKind::LimitTime {
         return failure;
     }
     let message = format!("the verifier did not describe itself within {}", show_duration(limits.time));
-    Failure::new(ErrorKind::LimitTime, message).hint(
-        "check `describe` and start functions for an endless loop; to allow more time, raise the shorter of `limits.time` \
-         and `timeout` of its check",
-    )
+    Failure::new(ErrorKind::LimitTime, message)
+        .hint(format!("{ENDLESS}; to allow more time, raise the shorter of `limits.time` and `timeout` of its check"))
 }
 
 /// Returns a remembered failure.
@@ -186,31 +186,41 @@ impl From<Failure> for CallResult {
 impl Runtime {
     /// Returns the description of a component, from the cache if possible. A failure is never remembered from before.
     pub async fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
-        self.describe_within(source, &Limits::default(), Remembered::Ignored).await
+        let about = self.describe_within(source, &Limits::default(), Remembered::Ignored, 1).await;
+        // Without a check, no key of a configuration allows more time.
+        about.map_err(|failure| if failure.kind == ErrorKind::LimitTime { failure.hint(ENDLESS) } else { failure })
+    }
+
+    /// Returns the description of a component that need not be asked, because it is bundled or cached.
+    pub(crate) fn known_description(&self, source: &ComponentSource) -> Option<Description> {
+        source
+            .as_bundled()
+            .map(Bundled::description)
+            .or_else(|| self.cache.as_ref().and_then(|cache| cache.description(source.digest())))
     }
 
     /// Returns the description of a component, which it must give within these limits. If it computed until its time was over, that
-    /// is remembered for a while.
+    /// is remembered for a while. `guests` is how many components describe themselves at the same time.
     pub(crate) async fn describe_within(
         &self,
         source: &ComponentSource,
         limits: &Limits,
         remembered: Remembered,
+        guests: usize,
     ) -> Result<Description, Failure> {
-        if let Some(bundled) = source.as_bundled() {
-            return Ok(bundled.description());
-        }
-        if let Some(about) = self.cache.as_ref().and_then(|cache| cache.description(source.digest())) {
+        if let Some(about) = self.known_description(source) {
             return Ok(about);
         }
+        // Neither a machine that has no time for a component, nor a run with more guests, says anything about it. Guests do not share
+        // the cores evenly, so half of a share is enough.
+        let its_own = processor_time::share(limits.time, 2 * guests).min(limits.time / 4 * 3);
         let known = self.cache.as_ref().filter(|_| remembered == Remembered::Used);
-        if let Some((failure, age)) = known.and_then(|cache| cache.failure(source.digest(), limits)) {
+        if let Some((failure, age)) = known.and_then(|cache| cache.failure(source.digest(), limits, its_own)) {
             return Err(again(failure, age));
         }
         let verifier = &self.prepare_to_describe(source)?;
         let Some(about) = &verifier.about else { return Ok(program::description()) };
         let store = self.store(verifier, &CallContext::new("{}", limits), &[]);
-        let share = Share::of(&self.describing);
         let answer = self.call(store, async |store| {
             let instance = verifier.pre.instantiate_async(&mut *store).await?;
             about.load(&mut *store, &instance)?.call_describe(&mut *store).await
@@ -218,12 +228,11 @@ impl Runtime {
         let ((_sandbox, answer), computed) = processor_time::of(answer).await;
         let about = answer.map_err(|failure| {
             let failure = undescribed(failure, limits);
-            // A machine that had no time for it says nothing about the component. The guests do not share the cores evenly.
             if failure.kind == ErrorKind::LimitTime
-                && computed >= share.of_time(limits.time) / 8
+                && computed >= its_own
                 && let Some(cache) = &self.cache
             {
-                cache.put_failure(source.digest(), limits, &failure);
+                cache.put_failure(source.digest(), limits, computed, &failure);
             }
             failure
         })?;

@@ -3,7 +3,6 @@
 use crate::cores;
 use rustix::time::{ClockId, clock_gettime};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,30 +27,9 @@ fn of_thread() -> Duration {
     Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// One of several guests that run at the same time.
-pub(super) struct Share<'a> {
-    running: &'a AtomicUsize,
-    most: usize,
-}
-
-impl<'a> Share<'a> {
-    /// Counts one more guest until the value is dropped.
-    pub(super) fn of(running: &'a AtomicUsize) -> Self {
-        let most = running.fetch_add(1, Ordering::Relaxed) + 1;
-        Self { running, most }
-    }
-
-    /// Returns how much of this time the cores have for each guest.
-    pub(super) fn of_time(&self, time: Duration) -> Duration {
-        let guests = self.most.max(self.running.load(Ordering::Relaxed));
-        time.mul_f64((cores::count() as f64 / guests as f64).min(1.0))
-    }
-}
-
-impl Drop for Share<'_> {
-    fn drop(&mut self) {
-        self.running.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Returns how much of this time the cores have for each of so many guests that run at the same time.
+pub(super) fn share(time: Duration, guests: usize) -> Duration {
+    time.mul_f64((cores::count() as f64 / guests.max(1) as f64).min(1.0))
 }
 
 #[cfg(test)]
@@ -72,10 +50,8 @@ mod tests {
 
     #[test]
     fn guests_share_the_cores() {
-        let running = AtomicUsize::new(0);
-        let guests: Vec<Share<'_>> = (0..4 * cores::count()).map(|_| Share::of(&running)).collect();
-        assert_eq!(guests[0].of_time(Duration::from_secs(8)), Duration::from_secs(2));
-        drop(guests);
-        assert_eq!(Share::of(&running).of_time(Duration::from_secs(8)), Duration::from_secs(8));
+        let time = Duration::from_secs(8);
+        assert_eq!((share(time, 1), share(time, 0)), (time, time));
+        assert_eq!(share(time, 4 * cores::count()), time / 4);
     }
 }

@@ -7,6 +7,7 @@ use crate::config::{Config, HookConfig};
 use crate::error::Error;
 use crate::record::PolicyRecord;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The part of a configuration that a hook needs before anything runs.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Configured {
     pub hook: HookConfig,
     /// Where the configuration came from.
     pub policy: PolicyRecord,
+    /// The time limit of a gate.
+    pub(crate) deadline: Duration,
     /// Whether the configuration is a single file: it names no other files and protects none.
     pub stands_alone: bool,
 }
@@ -26,7 +29,7 @@ pub fn configured(request: &Request) -> Result<Configured, Error> {
     let checks = || found.config.checks.values();
     let stands_alone = found.config.protected.is_empty()
         && checks().all(|check| check.settings_files.is_empty() && is_bundled(&check.verifier));
-    Ok(Configured { policy: found.record(), hook: found.config.hook, stands_alone })
+    Ok(Configured { policy: found.record(), deadline: found.config.deadline, hook: found.config.hook, stands_alone })
 }
 
 /// Returns the configuration that applies to a request: in a repository, that of the base commit.

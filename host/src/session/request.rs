@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What to check, and by which gate.
 #[derive(Clone, Debug)]
@@ -63,8 +64,10 @@ pub struct Request {
     pub(crate) reusable: Option<Arc<ReusablePasses>>,
     /// `folder` and its repository, once they were found.
     pub(crate) work_folder: Arc<Mutex<Option<(PathBuf, WorkFolder)>>>,
-    /// When the run must end. It counts from the call of the host.
+    /// When the run must end. It counts from the call of the host, or from `begun`.
     pub(crate) deadline: Deadline,
+    /// When the request began, if that was before the call of the host.
+    pub(crate) begun: Option<Instant>,
 }
 
 impl Request {
@@ -93,6 +96,7 @@ impl Request {
             reusable: None,
             work_folder: Arc::default(),
             deadline: Deadline::default(),
+            begun: None,
         }
     }
 
@@ -113,10 +117,16 @@ impl Request {
         Ok(found)
     }
 
+    /// Counts the deadline of the next run from this time, because the caller has worked for it since then.
+    #[must_use]
+    pub fn begun(self, start: Instant) -> Self {
+        Self { begun: Some(start), ..self }
+    }
+
     /// Returns the request for another run, which begins now and finds its repository again.
     pub(super) fn fresh(mut self) -> Self {
         self.work_folder = Arc::default();
-        self.deadline = Deadline::from_now();
+        self.deadline = Deadline::from(self.begun.take().unwrap_or_else(Instant::now));
         self
     }
 }

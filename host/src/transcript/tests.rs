@@ -90,3 +90,18 @@ fn whatever_opens_otherwise_is_text() {
     reader.feed(b"hello\n{\"type\":\"system\",\"subtype\":\"init\"}\n");
     assert_eq!(reader.finish(), None);
 }
+
+#[test]
+fn values_of_a_transcript_are_limited() {
+    let init = json!({"type": "init", "session_id": "s"});
+    let call = |id: &str, values: usize| json!({"type": "tool_use", "tool_id": id, "tool_name": "t", "parameters": vec![0; values]});
+    let lines = [init, call("a", 600_000), call("b", 600_000), call("c", 2_000_000), call("d", 1), call("e", 0)];
+    let mut reader = TranscriptReader::default();
+    lines.iter().for_each(|line| reader.feed(format!("{line}\n").as_bytes()));
+    let told = reader.finish().expect("a transcript");
+    let sizes = told.tool_calls.iter().map(|call| match &call.input {
+        Some(Value::Array(values)) => values.len(),
+        other => usize::from(other.is_none()),
+    });
+    assert_eq!(sizes.collect::<Vec<_>>(), [600_000, 0, 0, 0]);
+}

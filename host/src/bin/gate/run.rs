@@ -22,6 +22,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -150,7 +151,8 @@ fn skip_variable(global: &Global) {
 }
 
 fn run_gate(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
-    let request = request(global, command)?;
+    let start = Instant::now();
+    let request = request(global, command)?.begun(start);
     skip_variable(global);
     let host = setup::host(global, &request.environment)?;
     if command.dry_run {

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 
 /// Longer files of attributes are not read.
 const MAX_BYTES: usize = 1 << 20;
+/// The most rules of all files: each takes about 9 KiB. A file with more than are left is not read.
+const MAX_RULES: usize = 5_000;
 
 /// Whether the line ends of a file are converted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(super) struct Attributes<'a> {
     base: &'a dyn Fn(&[u8]) -> Option<TreeEntry>,
     /// The rules of each folder that was looked up.
     rules: HashMap<Vec<u8>, Vec<AttributeRule>>,
+    /// How many more rules may be read.
+    left: usize,
 }
 
 struct AttributeRule {
@@ -55,7 +59,7 @@ enum AttributeState {
 
 impl<'a> Attributes<'a> {
     pub(super) fn new(base: &'a dyn Fn(&[u8]) -> Option<TreeEntry>) -> Self {
-        Self { base, rules: HashMap::new() }
+        Self { base, rules: HashMap::new(), left: MAX_RULES }
     }
 
     /// Returns the attributes of a file: those of its parent folders, the nearest last.
@@ -69,6 +73,7 @@ impl<'a> Attributes<'a> {
             let folder = &path[..end];
             if !self.rules.contains_key(folder) {
                 let rules = self.read(objects, folder)?;
+                self.left -= rules.len();
                 self.rules.insert(folder.to_vec(), rules);
             }
             let inside = name[end..].trim_start_matches('/');
@@ -99,12 +104,15 @@ impl<'a> Attributes<'a> {
         let path = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
         let Some(entry) = (self.base)(&path).filter(|entry| entry.mode.is_file()) else { return Ok(Vec::new()) };
         let bytes = objects.read(&entry.id, ObjectKind::Blob, "the attributes of the base")?;
-        Ok(if bytes.len() > MAX_BYTES { Vec::new() } else { rules(&String::from_utf8_lossy(&bytes)) })
+        let most = if bytes.len() > MAX_BYTES { 0 } else { self.left };
+        Ok(rules(&String::from_utf8_lossy(&bytes), most))
     }
 }
 
-fn rules(text: &str) -> Vec<AttributeRule> {
-    text.lines().filter_map(rule).collect()
+/// Parses the lines of a file; none of them if there are more than so many rules.
+fn rules(text: &str, most: usize) -> Vec<AttributeRule> {
+    let rules: Vec<AttributeRule> = text.lines().filter_map(rule).take(most + 1).collect();
+    if rules.len() > most { Vec::new() } else { rules }
 }
 
 /// Parses a line: a pattern and its attributes. Macros and quoted patterns are not supported; without them, a file counts as
@@ -152,6 +160,7 @@ mod tests {
     fn a_line_is_a_pattern_and_what_it_sets() {
         let rules = rules(
             "# a comment\n*.bat text eol=crlf\n/big/** filter=lfs diff=lfs -text\n[attr]own text\n\"q x\" text\n[ab].c ident\nnothing\n*.x other\n",
+            3,
         );
         let found: Vec<_> = rules
             .iter()
@@ -171,6 +180,15 @@ mod tests {
                 (vec!["big/a"], vec![AttributeState::Large(true), AttributeState::Text(TextConversion::No)]),
                 (vec!["a.c"], vec![AttributeState::Id(true)]),
             ]
+        );
+    }
+
+    #[test]
+    fn a_file_with_more_rules_than_are_left_is_not_read() {
+        let text = "*.a text\n".repeat(MAX_RULES);
+        assert_eq!(
+            (rules(&text, MAX_RULES).len(), rules(&text, MAX_RULES - 1).len(), rules("", 0).len()),
+            (MAX_RULES, 0, 0)
         );
     }
 }
