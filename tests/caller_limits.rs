@@ -69,6 +69,28 @@ impl Limited {
         message.to_string()
     }
 
+    /// Calls the tool `verify` of a server with this limit.
+    fn tool(&self, flag: &str, value: u64) -> Output {
+        let call = |id: u32, method: &str, params| serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let hello = serde_json::json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let begun = serde_json::json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let verify = serde_json::json!({ "name": "verify", "arguments": {} });
+        let input = format!("{}\n{begun}\n{}\n", call(1, "initialize", hello), call(2, "tools/call", verify));
+        // Its input stays open until it has answered twice.
+        let script = "trap '' PIPE; coproc { ulimit LIMIT && exec $0 mcp; } 2>&1; exec 3<&${COPROC[0]} 4>&${COPROC[1]}; cat >&4; \
+                      for answer in 1 2 3; do read -r line <&3 && echo \"$line\"; [[ $line == *'\"id\":2'* ]] && break; done";
+        self.shell(&script.replace("LIMIT", &format!("{flag} {value}")), &input)
+    }
+
+    /// The verdict is that of the work, or the limit is named.
+    fn is_right_or_names(&self, flag: &str, value: u64, command: &str, output: &Output) {
+        let said = said(output);
+        let right = said.contains("unexpected-end") || said.contains(&format!("`ulimit {flag}`"));
+        assert!(right, "ulimit {flag} {value}: gate {command}: {:?}\n{said}", output.status);
+    }
+
     /// Runs every command with this limit.
     fn every_command(&self, flag: &str, value: u64) {
         for command in [
@@ -89,6 +111,8 @@ impl Limited {
             assert!(!said.contains("trap.") && !said.contains("panicked"), "{what}");
             // A bad file never passes.
             assert!(!command.starts_with("run") || output.status.code() != Some(0), "{what}");
+            let is_noted = !command.starts_with("loop") || output.status.code() != Some(3) || said.contains("\nnote: ");
+            assert!(is_noted, "{what}");
             let names = said.contains(&format!("`ulimit {flag}`")) || said.contains("hint: `gate run` creates one");
             assert!(!matches!(output.status.code(), Some(2 | 3)) || names || said.contains("policy"), "{what}");
         }
@@ -96,6 +120,8 @@ impl Limited {
         let output = self.shell(&script, &self.turn(&format!("{flag} {value}")));
         let blocks = output.status.code() == Some(2) || said(&output).contains(r#""decision":"block""#);
         assert!(blocks, "ulimit {flag} {value}: gate hook: {:?}\n{}", output.status, said(&output));
+        self.is_right_or_names(flag, value, "hook", &output);
+        self.is_right_or_names(flag, value, "mcp", &self.tool(flag, value));
     }
 }
 
