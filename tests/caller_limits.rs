@@ -155,6 +155,19 @@ fn a_hook_whose_answer_cannot_be_written_blocks() {
         assert_eq!(output.status.code(), Some(2), "{script}: {}", said(&output));
         assert!(said(&output).contains("error: cannot write the answer to stdout: "), "{}", said(&output));
     }
+    for script in ["exec $0 hook --host claude >&-", "exec $0 hook --host claude > /dev/null"] {
+        let output = limited.shell(script, &limited.turn(script));
+        assert_eq!(output.status.code(), Some(2), "{script}: {}", said(&output));
+        assert!(said(&output).contains("a.json:2: error [unexpected-end]"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_caller_that_ignores_the_end_of_its_children_gets_a_verdict() {
+    let limited = Limited::new(false);
+    fs::write(limited.work().join("a.json"), "{}\n").expect("written");
+    let output = limited.shell("trap '' CHLD; exec $0 run --all-files", "");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
 #[test]
@@ -202,10 +215,12 @@ fn processor_time_that_is_used_up_is_named() {
     fs::write(limited.work().join("spin.wasm"), guests::component("spin-in-check")).expect("written");
     let gate = "[gate.default]\nall = [\"spin\"]\n[check.spin]\nverifier = \"./spin.wasm\"\nfiles = [\"*.json\"]\n";
     fs::write(limited.work().join("spin.toml"), gate).expect("written");
-    let output = limited.shell("ulimit -t 2 && exec $0 run -c spin.toml --files a.json", "");
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    for part in ["error: the processor time is used up\n", "note: processor time is limited to "] {
-        assert!(said(&output).contains(part), "{part} {}", said(&output));
+    for ignored in ["", "trap '' XCPU; "] {
+        let output = limited.shell(&format!("{ignored}ulimit -t 2 && exec $0 run -c spin.toml --files a.json"), "");
+        assert_eq!(output.status.code(), Some(3), "{ignored}{}", said(&output));
+        for part in ["error: the processor time is used up\n", "note: processor time is limited to "] {
+            assert!(said(&output).contains(part), "{part} {}", said(&output));
+        }
     }
 }
 
