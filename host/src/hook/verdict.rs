@@ -48,7 +48,9 @@ fn is_unfinished(blocking: &[&Node]) -> bool {
 
 /// Returns the text that tells an agent why there is no verdict.
 pub fn no_answer(why: &str) -> String {
-    with_limits(format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n"))
+    with_limits(format!(
+        "The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n"
+    ))
 }
 
 /// Appends the limits of the process that are unusually low, because of which there can be no verdict.

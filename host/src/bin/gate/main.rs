@@ -151,7 +151,11 @@ fn program() -> ExitCode {
 fn end_of_loop(global: &args::Global, ended: Result<ExitCode, Error>) -> ExitCode {
     interrupt::give_way();
     let no_verdict = ExitCode::from(Exit::NoVerdict.code());
-    let ended = ended.inspect(|code| if *code == no_verdict { caller_limits::mention() });
+    let ended = ended.inspect(|code| {
+        if *code == no_verdict {
+            caller_limits::mention()
+        }
+    });
     ended.unwrap_or_else(|error| ExitCode::from(print_error(global, &error).code()))
 }
 
