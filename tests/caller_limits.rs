@@ -69,6 +69,28 @@ impl Limited {
         message.to_string()
     }
 
+    /// Calls the tool `verify` of a server with this limit.
+    fn tool(&self, flag: &str, value: u64) -> Output {
+        let call = |id: u32, method: &str, params| serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let hello = serde_json::json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let begun = serde_json::json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let verify = serde_json::json!({ "name": "verify", "arguments": {} });
+        let input = format!("{}\n{begun}\n{}\n", call(1, "initialize", hello), call(2, "tools/call", verify));
+        // Its input stays open until it has answered twice.
+        let script = "trap '' PIPE; coproc { ulimit LIMIT && exec $0 mcp; } 2>&1; exec 3<&${COPROC[0]} 4>&${COPROC[1]}; cat >&4; \
+                      for answer in 1 2 3; do read -r line <&3 && echo \"$line\"; [[ $line == *'\"id\":2'* ]] && break; done";
+        self.shell(&script.replace("LIMIT", &format!("{flag} {value}")), &input)
+    }
+
+    /// The verdict is that of the work, or the limit is named.
+    fn is_right_or_names(&self, flag: &str, value: u64, command: &str, output: &Output) {
+        let said = said(output);
+        let right = said.contains("unexpected-end") || said.contains(&format!("`ulimit {flag}`"));
+        assert!(right, "ulimit {flag} {value}: gate {command}: {:?}\n{said}", output.status);
+    }
+
     /// Runs every command with this limit.
     fn every_command(&self, flag: &str, value: u64) {
         for command in [
@@ -89,6 +111,8 @@ impl Limited {
             assert!(!said.contains("trap.") && !said.contains("panicked"), "{what}");
             // A bad file never passes.
             assert!(!command.starts_with("run") || output.status.code() != Some(0), "{what}");
+            let is_noted = !command.starts_with("loop") || output.status.code() != Some(3) || said.contains("\nnote: ");
+            assert!(is_noted, "{what}");
             let names = said.contains(&format!("`ulimit {flag}`")) || said.contains("hint: `gate run` creates one");
             assert!(!matches!(output.status.code(), Some(2 | 3)) || names || said.contains("policy"), "{what}");
         }
@@ -96,6 +120,8 @@ impl Limited {
         let output = self.shell(&script, &self.turn(&format!("{flag} {value}")));
         let blocks = output.status.code() == Some(2) || said(&output).contains(r#""decision":"block""#);
         assert!(blocks, "ulimit {flag} {value}: gate hook: {:?}\n{}", output.status, said(&output));
+        self.is_right_or_names(flag, value, "hook", &output);
+        self.is_right_or_names(flag, value, "mcp", &self.tool(flag, value));
     }
 }
 
@@ -129,6 +155,19 @@ fn a_hook_whose_answer_cannot_be_written_blocks() {
         assert_eq!(output.status.code(), Some(2), "{script}: {}", said(&output));
         assert!(said(&output).contains("error: cannot write the answer to stdout: "), "{}", said(&output));
     }
+    for script in ["exec $0 hook --host claude >&-", "exec $0 hook --host claude > /dev/null"] {
+        let output = limited.shell(script, &limited.turn(script));
+        assert_eq!(output.status.code(), Some(2), "{script}: {}", said(&output));
+        assert!(said(&output).contains("a.json:2: error [unexpected-end]"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_caller_that_ignores_the_end_of_its_children_gets_a_verdict() {
+    let limited = Limited::new(false);
+    fs::write(limited.work().join("a.json"), "{}\n").expect("written");
+    let output = limited.shell("trap '' CHLD; exec $0 run --all-files", "");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
 #[test]
@@ -176,10 +215,12 @@ fn processor_time_that_is_used_up_is_named() {
     fs::write(limited.work().join("spin.wasm"), guests::component("spin-in-check")).expect("written");
     let gate = "[gate.default]\nall = [\"spin\"]\n[check.spin]\nverifier = \"./spin.wasm\"\nfiles = [\"*.json\"]\n";
     fs::write(limited.work().join("spin.toml"), gate).expect("written");
-    let output = limited.shell("ulimit -t 2 && exec $0 run -c spin.toml --files a.json", "");
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    for part in ["error: the processor time is used up\n", "note: processor time is limited to "] {
-        assert!(said(&output).contains(part), "{part} {}", said(&output));
+    for ignored in ["", "trap '' XCPU; "] {
+        let output = limited.shell(&format!("{ignored}ulimit -t 2 && exec $0 run -c spin.toml --files a.json"), "");
+        assert_eq!(output.status.code(), Some(3), "{ignored}{}", said(&output));
+        for part in ["error: the processor time is used up\n", "note: processor time is limited to "] {
+            assert!(said(&output).contains(part), "{part} {}", said(&output));
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! was refused as expired stays so.
 
 use crate::config::Overrides;
-use crate::ledger::body::{Note, OVERRIDE, Override, Uptime};
+use crate::ledger::body::{Note, OVERRIDE, Override, Uptime, machine};
 use crate::ledger::{Entry, EntryKind, Filter, Labels, Ledger, LedgerError, NewEntry, clock};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
@@ -233,11 +233,15 @@ fn longest_time(since: &[Entry], granted: &Override, now: u64) -> u64 {
     let shown = since.first().map_or(0, clock::millis);
     let by_uptime = |then: &Uptime, uptime: &Uptime| match then.until(uptime) {
         Some(seconds) => (true, seconds.saturating_mul(1_000)),
-        // It was granted before the machine was started.
-        None => (false, uptime.seconds.saturating_mul(1_000)),
+        // It was granted before this machine was started.
+        None if !granted.machine.is_empty() && granted.machine == machine() => {
+            (false, uptime.seconds.saturating_mul(1_000))
+        }
+        // How long another machine has run says nothing, for example if both have the same home.
+        None => (false, 0),
     };
-    let machine = granted.uptime.as_ref().zip(Uptime::now()).map(|(then, uptime)| by_uptime(then, &uptime));
-    let (is_same_boot, run) = machine.unwrap_or_default();
+    let measured = granted.uptime.as_ref().zip(Uptime::now()).map(|(then, uptime)| by_uptime(then, &uptime));
+    let (is_same_boot, run) = measured.unwrap_or_default();
     // A clock that shows what the machine has run was right when the override was granted, and is right now. Otherwise it was set, and
     // every step ahead counts.
     let by_clock = match is_same_boot && now.abs_diff(shown.saturating_add(run)) <= SLACK {

@@ -4,6 +4,7 @@ use super::budget::HookVerdict;
 use crate::error::Error;
 use crate::ledger::history::failure_digest;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
+use crate::process_limits;
 use crate::record::Record;
 use crate::verdict::{Class, Status};
 
@@ -21,7 +22,9 @@ pub(super) fn verdict_of(record: &Record) -> HookVerdict {
             blockers(&record.gate, &mut blocking);
             HookVerdict::Fail { digest: failure_digest(record), reason, unfinished: is_unfinished(&blocking) }
         }
-        Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => HookVerdict::Fault { reason },
+        Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => {
+            HookVerdict::Fault { reason: with_limits(reason) }
+        }
     }
 }
 
@@ -45,7 +48,20 @@ fn is_unfinished(blocking: &[&Node]) -> bool {
 
 /// Returns the text that tells an agent why there is no verdict.
 pub fn no_answer(why: &str) -> String {
-    format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n")
+    with_limits(format!(
+        "The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n"
+    ))
+}
+
+/// Appends the limits of the process that are unusually low, because of which there can be no verdict.
+pub fn with_limits(mut text: String) -> String {
+    for low in process_limits::low() {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text += &format!("- {low}\n");
+    }
+    text
 }
 
 /// Returns an error as text for an agent.
@@ -60,5 +76,5 @@ pub(super) fn explain(error: &Error) -> String {
             text += &format!("  hint: {}\n", crate::text::clean_line(hint, 300));
         }
     }
-    text
+    with_limits(text)
 }

@@ -4,6 +4,7 @@
 
 use crate::verdict::Finding;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// The body of `step-started`.
@@ -193,6 +194,19 @@ pub struct Override {
     /// How long the machine had run when it was granted, which does not depend on the clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uptime: Option<Uptime>,
+    /// Where it was granted: see [`machine`]. Earlier versions did not store it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub machine: String,
+}
+
+/// Returns a digest of the identifier of this machine, which stays the same when it is started again; empty if it has none.
+pub fn machine() -> String {
+    let id = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    match id.trim() {
+        "" | "uninitialized" => String::new(),
+        // The identifier itself is not for others to see.
+        id => crate::text::sha256(Sha256::digest(format!("gatehost machine {id}"))),
+    }
 }
 
 /// How long a machine has run.

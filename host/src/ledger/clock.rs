@@ -87,13 +87,16 @@ fn step(shown: &mut Vec<u64>, seen: &mut Vec<u64>, at: u64) {
 }
 
 /// Returns for each entry of the chain how long the machine has run since, in milliseconds: at least, and whatever the clock
-/// showed. Only the time between two starts of steps in the same boot counts, and from the last of them until now.
+/// showed. Only the time between two starts of steps in the same boot counts, and from the last of them until now. What machines
+/// that share the ledger have run at the same time counts once.
 pub fn ages_by_uptime(entries: &[Entry], now: Option<&Uptime>) -> Result<Vec<u64>, LedgerError> {
-    let (mut boots, mut passed) = (BTreeMap::new(), 0);
+    let (mut boots, mut passed) = (BTreeMap::new(), 0u64);
     let mut see = |uptime: Uptime| {
-        let latest = boots.entry(uptime.boot).or_insert(uptime.seconds);
-        passed = u64::saturating_add(passed, uptime.seconds.saturating_sub(*latest));
-        *latest = uptime.seconds.max(*latest);
+        let latest = boots.entry(uptime.boot).or_insert((uptime.seconds, passed));
+        if uptime.seconds >= latest.0 {
+            passed = passed.max(latest.1.saturating_add(uptime.seconds - latest.0));
+            *latest = (uptime.seconds, passed);
+        }
         passed
     };
     // An entry between two starts is not older than the later one.
@@ -205,6 +208,12 @@ mod tests {
             ("another boot", vec![Some(("a", 10)), Some(("b", 40)), Some(("b", 60))], Some(("b", 61)), vec![21, 21, 1]),
             ("a boot without a start", vec![Some(("a", 10)), None], Some(("b", 90)), vec![0, 0]),
             ("backwards", vec![Some(("a", 90)), Some(("a", 10)), Some(("a", 95))], None, vec![5, 5, 0]),
+            (
+                "two machines at the same time",
+                vec![Some(("a", 10)), Some(("b", 5)), Some(("a", 40)), Some(("b", 36))],
+                Some(("a", 42)),
+                vec![32, 32, 2, 1],
+            ),
             (
                 "absurd",
                 vec![Some(("a", 0)), Some(("a", u64::MAX)), Some(("b", 0))],

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_override_expires_whatever_the_clock_shows() {
-        use crate::ledger::body::Uptime;
+        use crate::ledger::body::{Uptime, machine};
         use crate::ledger::{Filter, clock};
         // Shorter than any machine has run that has built this.
         const MINUTE: u64 = 60;
@@ -189,13 +189,15 @@ mod tests {
         let uptime = |ago: u64| Uptime::now().map(|now| Uptime { seconds: now.seconds.saturating_sub(ago), ..now });
         let other_boot = || Some(Uptime { boot: "another".to_owned(), seconds: 0 });
         // Each is asked at these seconds after the override; `true` if it still lasts.
-        for (uptime, asked) in [
-            (None, vec![(0, true), (MINUTE - 1, true), (MINUTE, false), (0, false), (MINUTE - 1, false)]),
-            // This boot alone is longer.
-            (other_boot(), vec![(0, false)]),
-            (uptime(0), vec![(0, true), (MINUTE - 1, true)]),
+        for (uptime, machine, asked) in [
+            (None, machine(), vec![(0, true), (MINUTE - 1, true), (MINUTE, false), (0, false), (MINUTE - 1, false)]),
+            // This boot alone is longer, if the machine is known to be the same.
+            (other_boot(), machine(), vec![(0, machine().is_empty())]),
+            (other_boot(), "another".to_owned(), vec![(0, true), (MINUTE, false)]),
+            (other_boot(), String::new(), vec![(0, true), (MINUTE, false)]),
+            (uptime(0), machine(), vec![(0, true), (MINUTE - 1, true)]),
             // The clock was set back before anybody asked.
-            (uptime(MINUTE + 1), vec![(0, false), (1, false)]),
+            (uptime(MINUTE + 1), machine(), vec![(0, false), (1, false)]),
         ] {
             let folder = tempfile::tempdir().expect("a folder");
             let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
@@ -213,6 +215,7 @@ mod tests {
                 fingerprints: overrides::faults(&failed).into_iter().collect(),
                 expires: at + 1 + MINUTE,
                 uptime,
+                machine,
                 ..Override::default()
             };
             let start = clock::millis(&append(&granted));

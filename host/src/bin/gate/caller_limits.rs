@@ -39,6 +39,7 @@ static EXIT: AtomicU8 = AtomicU8::new(Exit::NoVerdict as u8);
 
 /// Runs the program with a stack of the usual size, whatever the limit is. If memory is limited, the stack could not grow.
 pub(crate) fn run(program: fn() -> ExitCode) -> ExitCode {
+    interrupt::wait_for_children();
     interrupt::survive_file_limit();
     interrupt::on_truncated_file(truncated);
     // Before the arguments are understood, which takes memory.

@@ -17,6 +17,7 @@ use gatehost::hook::verdict::no_answer;
 use gatehost::hook::{Answer, Call, Decision, HookEvent};
 use gatehost::text::json_line;
 use std::io::{self, BufRead, Write};
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -66,7 +67,7 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     });
     let mut call = host.map(Call::of);
     let late = || no_answer(&format!("the hook did not finish within {} s", limit.as_secs()));
-    let answer = loop {
+    let (answer, reason) = loop {
         let left = limit.saturating_sub(start.elapsed());
         let told = if worker.is_ok() { told.recv_timeout(left).ok() } else { None };
         let decision = match told {
@@ -81,8 +82,11 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
             None => call.as_ref().map(|call| uncounted(call, &late())),
         };
         break match (&call, decision) {
-            (Some(call), Some(decision)) => call.answer(&decision),
-            _ => Answer::refuse(UNKNOWN),
+            (Some(call), Some(Decision::Block(reason))) => {
+                (call.answer(&Decision::Block(reason.clone())), Some(reason))
+            }
+            (Some(call), Some(decision)) => (call.answer(&decision), None),
+            _ => (Answer::refuse(UNKNOWN), None),
         };
     };
     if !answer.stderr.is_empty() {
@@ -95,7 +99,21 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
         caller_limits::mention();
         return ExitCode::from(2);
     }
-    ExitCode::from(answer.exit)
+    match reason {
+        // Hosts read the reason from stderr then.
+        Some(reason) if answer.exit == 0 && is_discarded(&out) => {
+            terminal::say(reason.trim_end());
+            ExitCode::from(2)
+        }
+        _ => ExitCode::from(answer.exit),
+    }
+}
+
+/// Returns whether nobody reads what is written: it is `/dev/null`, which is opened in the place of a closed stdout.
+fn is_discarded(out: impl AsFd) -> bool {
+    let number = |path: &str| rustix::fs::stat(path).map(|found| found.st_rdev);
+    let found = rustix::fs::fstat(out).map(|found| found.st_rdev);
+    found.is_ok_and(|found| found != 0) && found == number("/dev/null")
 }
 
 const UNKNOWN: &str = "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`";

@@ -42,6 +42,15 @@ pub(crate) fn on_truncated_file(truncated: extern "C" fn(libc::c_int)) {
     handle(libc::SIGBUS, truncated);
 }
 
+/// Lets the program wait for its child processes, also if the caller ignores the end of its own: the system would forget how they
+/// ended.
+pub(crate) fn wait_for_children() {
+    // SAFETY: the default action.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+}
+
 fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
     // SAFETY: the action is ours, and its handler only makes calls that a handler may make.
     unsafe {
@@ -78,8 +87,10 @@ pub(crate) fn watch() {
         PROCESS.store(libc::getpid(), Ordering::SeqCst);
         for signal in SIGNALS {
             let mut action: libc::sigaction = mem::zeroed();
-            // Signals that the parent process ignores (`nohup`) stay ignored.
-            if libc::sigaction(signal, ptr::null(), &raw mut action) == 0 && action.sa_sigaction != libc::SIG_IGN {
+            // Signals that the parent process ignores (`nohup`) stay ignored, except the warning before the system kills.
+            if libc::sigaction(signal, ptr::null(), &raw mut action) == 0
+                && (action.sa_sigaction != libc::SIG_IGN || signal == libc::SIGXCPU)
+            {
                 action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
                 action.sa_flags = libc::SA_RESTART;
                 libc::sigaction(signal, &raw const action, ptr::null_mut());

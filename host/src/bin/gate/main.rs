@@ -110,16 +110,8 @@ fn program() -> ExitCode {
         return ExitCode::from(print_error(global, &error).code());
     }
     let exit = match &arguments.command {
-        Command::Loop(command) => {
-            let ended = loop_::run(global, command);
-            interrupt::give_way();
-            return ended.unwrap_or_else(|error| ExitCode::from(print_error(global, &error).code()));
-        }
-        Command::Resume(command) => {
-            let ended = resume::run(global, command);
-            interrupt::give_way();
-            return ended.unwrap_or_else(|error| ExitCode::from(print_error(global, &error).code()));
-        }
+        Command::Loop(command) => return end_of_loop(global, loop_::run(global, command)),
+        Command::Resume(command) => return end_of_loop(global, resume::run(global, command)),
         Command::Run(command) => run::run(global, command),
         Command::Fix(command) => fix::run(global, command),
         Command::CheckPlan(command) => check_plan::run(global, command),
@@ -157,6 +149,18 @@ fn program() -> ExitCode {
     let exit = exit.inspect(|exit| caller_limits::mention_after(*exit));
     let exit = exit.unwrap_or_else(|error: Error| print_error(global, &error));
     ExitCode::from(exit.code())
+}
+
+/// Returns the exit code of a loop, which is also that of a signal or of a program.
+fn end_of_loop(global: &args::Global, ended: Result<ExitCode, Error>) -> ExitCode {
+    interrupt::give_way();
+    let no_verdict = ExitCode::from(Exit::NoVerdict.code());
+    let ended = ended.inspect(|code| {
+        if *code == no_verdict {
+            caller_limits::mention()
+        }
+    });
+    ended.unwrap_or_else(|error| ExitCode::from(print_error(global, &error).code()))
 }
 
 /// Prints an error.

@@ -7,7 +7,7 @@ use crate::{Exit, evidence, log, person, setup, terminal};
 use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::environment::Environment;
-use gatehost::ledger::body::{Override, Uptime};
+use gatehost::ledger::body::{Override, Uptime, machine};
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry, clock};
 use gatehost::overrides::{self, Condition, OverrideRefused};
 use gatehost::search_path;
@@ -178,7 +178,7 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
         writeln!(out, "{}: run {} (entry {}, already recorded)", granted.word(), granted.run, before.seq)?;
         return Ok(Exit::Pass);
     }
-    (granted.lasts, granted.uptime) = (Some(holds.as_secs()), Uptime::now());
+    (granted.lasts, granted.uptime, granted.machine) = (Some(holds.as_secs()), Uptime::now(), machine());
     let labels = Labels { status: granted.word().to_owned(), ..entry.labels.clone() };
     let appended = ledger.append_one(&project, NewEntry::new(EntryKind::Override, labels, &granted)?)?;
     writeln!(out, "{}: run {} (entry {})", granted.word(), granted.run, appended.seq)?;

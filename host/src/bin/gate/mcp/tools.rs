@@ -5,6 +5,7 @@ use crate::error::Error;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::fix;
+use gatehost::hook::verdict::with_limits;
 use gatehost::ledger::{EntryKind, Filter, Ledger as _, Project, SqliteLedger};
 use gatehost::outcome::Node;
 use gatehost::record::Record;
@@ -179,7 +180,7 @@ fn error_text(error: &Error) -> String {
         lines.extend(causes.into_iter().map(|cause| format!("caused by: {cause}")));
         lines.extend(hint.map(|hint| format!("hint: {hint}")));
     }
-    lines.join("\n")
+    with_limits(lines.join("\n"))
 }
 
 fn verdict(record: &Record) -> &'static str {
@@ -215,11 +216,13 @@ fn verified(record: &Record) -> Value {
     }
     omitted += findings.len().saturating_sub(MAX_FINDINGS) as u64;
     findings.truncate(MAX_FINDINGS);
+    let feedback = record.feedback.clone().unwrap_or_default();
+    let feedback = if record.status == Status::Error { with_limits(feedback) } else { feedback };
     json!({
         "verdict": verdict(record),
         "gate": record.gate.name,
         "run": record.run,
-        "feedback": record.feedback.clone().unwrap_or_default(),
+        "feedback": feedback,
         "findings": findings,
         "findings_omitted": omitted,
     })
