@@ -76,6 +76,7 @@ fn tasks_and_progress_lead_nowhere_else() {
     for (work, why) in [
         ("ln -sf ../outside.md tasks.md", "cannot insert tasks into"),
         ("rm tasks.md; mkfifo tasks.md", "cannot insert tasks into"),
+        ("truncate -s 5M tasks.md", "it has 5242880 bytes, which is too large"),
         ("ln -s .git/config tasks.new; mv tasks.new tasks.md", "has no Markdown block"),
         ("ln -s ../outside.md .progress.md", "cannot write the progress file"),
         ("ln -s .git/config .progress.md", "cannot write the progress file"),

@@ -8,7 +8,7 @@ use crate::regular_file::{self, Symlinks};
 use crate::taskplan;
 use crate::text;
 use crate::verdict::Status;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::{self, Beneath, Expected, WriteError};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -25,10 +25,7 @@ impl Driver<'_> {
         let cannot = |error: WriteError| {
             Error::host(format_args!("cannot insert tasks into `{}`", file.display())).because(error)
         };
-        let mut plan = String::new();
-        regular_file::open(&file, Symlinks::Follow)
-            .and_then(|found| found.take(taskplan::MAX_BYTES).read_to_string(&mut plan))
-            .map_err(|error| cannot(error.into()))?;
+        let plan = read(&file).map_err(cannot)?;
         let first = taskplan::fix_tasks(&plan, &task.id).max(earlier).saturating_add(1);
         let tasks = review::fix_tasks(Some(task), judged, first);
         if tasks.is_empty() {
@@ -114,4 +111,16 @@ impl Driver<'_> {
         self.entries.commit(&commit)?;
         Ok(commit)
     }
+}
+
+/// Reads a list of tasks. An executor may have put something else in its place.
+fn read(file: &Path) -> Result<String, WriteError> {
+    let found = regular_file::open(file, Symlinks::Follow)?;
+    let size = found.metadata()?.len();
+    if size > taskplan::MAX_BYTES {
+        return Err(WorkspaceError::TooLarge(size).into());
+    }
+    let mut tasks = String::new();
+    found.take(taskplan::MAX_BYTES).read_to_string(&mut tasks)?;
+    Ok(tasks)
 }
