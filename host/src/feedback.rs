@@ -61,7 +61,8 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     let resolved = resolved(round);
     // How much is resolved, and what is invisible, is said however much is left out.
     let counted = resolved.first().map_or(0, |line| chars(line) + 1);
-    let most = invisible_note(&lines.iter().chain(&resolved).map(String::as_str).collect::<String>());
+    let most =
+        text::note_line(&lines.iter().chain(&resolved).map(String::as_str).collect::<String>()).unwrap_or_default();
     let mut room = MAX_CHARS - chars(&text) - chars(&most) - chars(end) - 1 - counted;
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
@@ -86,16 +87,10 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
         text.push_str(line);
         text.push('\n');
     }
-    text.push_str(&invisible_note(&text));
+    text.extend(text::note_line(&text));
     text.push_str(end);
     text.push('\n');
     text
-}
-
-/// Returns the line about invisible characters in a text, if there are any.
-fn invisible_note(text: &str) -> String {
-    let note = text::invisible_note(text::invisible(text));
-    note.map(|note| format!("Note: {note}.\n")).unwrap_or_default()
 }
 
 /// Returns the findings of the previous attempt that are resolved.
@@ -116,7 +111,7 @@ pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Cl
     text.push_str(&format!("The executor {}, so its work was not checked.\n", shown(ending)));
     if !printed.trim().is_empty() {
         text.push_str(&format!("It printed: {}\n", tail(printed)));
-        text.push_str(&invisible_note(&text));
+        text.extend(text::note_line(&text));
     }
     text.push_str("Its changes are kept, and it runs again.\n");
     text

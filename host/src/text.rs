@@ -175,7 +175,20 @@ pub fn invisible_note(number: u64) -> Option<String> {
     (number > 0).then(|| format!("{} {shown} ⟨U+…⟩", count(number, "invisible character")))
 }
 
-/// Returns whether a text has a line with the sentence of [`invisible_note`].
+/// Returns the line about invisible characters in a text, if there are any.
+pub fn note_line(text: &str) -> Option<String> {
+    invisible_note(invisible(text)).map(|note| format!("Note: {note}.\n"))
+}
+
+/// Returns a text with a note if characters of it, or `beside` it, are shown as marks.
+pub fn noted(text: String, beside: u64) -> String {
+    match invisible_note(invisible(&text) + beside) {
+        Some(note) => format!("{text}\nnote: {note}"),
+        None => text,
+    }
+}
+
+/// Returns whether a text has the line of [`note_line`].
 pub fn has_note(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("Note: ") && line.contains("⟨U+…⟩"))
 }

@@ -50,8 +50,10 @@ pub(super) fn bounded(reason: &str) -> String {
 const MAX_NOTE: usize = 100;
 
 fn noted(text: String) -> String {
-    let note = text::invisible_note(text::invisible(&text)).filter(|_| !text::has_note(&text));
-    note.map(|note| format!("{text}\nNote: {note}.")).unwrap_or(text)
+    match text::note_line(&text).filter(|_| !text::has_note(&text)) {
+        Some(line) => format!("{text}\n{}", line.trim_end()),
+        None => text,
+    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
             notifications.push(json!({
                 "level": if member.moot.is_some() || member.node.outcome == Outcome::Pass { "warning" } else { "error" },
                 "descriptor": { "id": failure.kind.as_str() },
-                "message": { "text": view::noted(text::clean(&failure.message, usize::MAX), 0) },
+                "message": { "text": text::noted(text::clean(&failure.message, usize::MAX), 0) },
                 "properties": { "check": member.path },
             }));
         }
@@ -45,7 +45,7 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         notifications.push(json!({
             "level": "error",
             "descriptor": { "id": failure.kind.as_str() },
-            "message": { "text": view::noted(text::clean(&failure.message, usize::MAX), 0) },
+            "message": { "text": text::noted(text::clean(&failure.message, usize::MAX), 0) },
         }));
     }
     let broke = notifications.iter().any(|notification| notification["level"] == "error");
@@ -107,10 +107,10 @@ impl RuleIndex {
         *self.index.entry(id.to_owned()).or_insert_with(|| {
             let mut rule = json!({ "id": id });
             if let Some(known) = known {
-                rule["shortDescription"] = json!({ "text": view::noted(text::clean(&known.summary, usize::MAX), 0) });
+                rule["shortDescription"] = json!({ "text": text::noted(text::clean(&known.summary, usize::MAX), 0) });
                 rule["defaultConfiguration"] = json!({ "level": known.level });
                 if !known.help.is_empty() {
-                    rule["help"] = json!({ "text": view::noted(text::clean(&known.help, usize::MAX), 0) });
+                    rule["help"] = json!({ "text": text::noted(text::clean(&known.help, usize::MAX), 0) });
                 }
                 if let Some(url) = known.url.as_deref().and_then(text::link) {
                     rule["helpUri"] = json!(url);

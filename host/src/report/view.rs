@@ -47,7 +47,7 @@ impl<'r> Member<'r> {
 
     /// Returns its summary, with a note if characters of it are shown as marks.
     pub(super) fn noted_summary(&self) -> String {
-        noted(self.summary(), 0)
+        text::noted(self.summary(), 0)
     }
 
     /// Returns its summary in one line.
@@ -138,13 +138,5 @@ pub(super) fn text(finding: &Finding) -> String {
     let fix = finding.fix.as_ref().map_or("", |fix| fix.description.as_str());
     let path = finding.place.as_ref().map_or("", |place| place.path.as_str());
     let beside = [&finding.code, fix, path].iter().map(|text| text::invisible(text)).sum();
-    noted(text, beside)
-}
-
-/// Returns a text with a note if characters of it, or `beside` it, are shown as marks.
-pub(super) fn noted(text: String, beside: u64) -> String {
-    match text::invisible_note(text::invisible(&text) + beside) {
-        Some(note) => format!("{text}\nnote: {note}"),
-        None => text,
-    }
+    text::noted(text, beside)
 }

@@ -107,10 +107,7 @@ impl ServerHandler for McpServer {
                 Ok(CallToolResult::structured(content).into())
             }
             Some(Err(why)) => {
-                let mut why = clean(&why, usize::MAX);
-                if let Some(note) = text::invisible_note(text::invisible(&why)) {
-                    why += &format!("\nnote: {note}");
-                }
+                let why = text::noted(clean(&why, usize::MAX), 0);
                 Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into())
             }
             None => {

@@ -243,8 +243,7 @@ fn markdown(tasks: &[TaskStatus], waiting: &[OpenEscalation], stats: &Stats) -> 
 
 /// Returns the line about invisible characters in a text, if there are any.
 fn invisible_note(text: &str) -> String {
-    let note = text::invisible_note(text::invisible(text));
-    note.map(|note| format!("\nNote: {note}.\n")).unwrap_or_default()
+    text::note_line(text).map(|line| format!("\n{line}")).unwrap_or_default()
 }
 
 fn previous_failures(task: &TaskStatus) -> String {
