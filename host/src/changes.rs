@@ -116,6 +116,11 @@ impl WorkFolder {
         Ok(Self { folder, root, deadline: Deadline::default() })
     }
 
+    /// Returns the folder, with a deadline for reading it.
+    pub(crate) fn until(self, deadline: &Deadline) -> Self {
+        Self { deadline: deadline.clone(), ..self }
+    }
+
     /// Returns the root of the repository, or else the folder.
     pub(crate) fn project(&self) -> &Path {
         self.root.as_deref().unwrap_or(&self.folder)

@@ -184,7 +184,7 @@ fn deadline_of(pinned: &Pinned) -> Deadline {
 /// Returns the changes of the work, if they are found before the deadline.
 fn collect(request: &Request, deadline: &Deadline) -> Result<Option<Changes>, Error> {
     let Request { folder, selection, environment, .. } = request;
-    let work = WorkFolder { deadline: deadline.clone(), ..WorkFolder::of(folder, environment)? };
+    let work = WorkFolder::of(folder, environment)?.until(deadline);
     match changes::collect_at(&work, selection, &Needs::default, environment, None) {
         Err(ChangesError::Late(_)) => Ok(None),
         found => Ok(Some(found?)),

@@ -31,7 +31,7 @@ pub mod verdict;
 pub use answer::Answer;
 pub use detect::detect;
 
-use crate::json_values::{Bounded, JsonValues};
+use crate::json_values::Bounded;
 use fields::Fields;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -169,8 +169,7 @@ impl Call {
     /// Reads the call of a host: one JSON document. Does not wait for the end of the stream, because not every host closes it.
     /// `None` if neither the caller nor the input says which host it is.
     pub fn read(input: impl io::Read, host: Option<AgentHost>) -> Option<Self> {
-        let bounded = Bounded { input: input.take(MAX_BYTES), values: JsonValues::default() };
-        let bounded = io::BufReader::new(bounded);
+        let bounded = io::BufReader::new(Bounded::new(input.take(MAX_BYTES)));
         let value: Option<Value> =
             serde_json::Deserializer::from_reader(bounded).into_iter().next().and_then(Result::ok);
         let Some(fields) = value.as_ref().and_then(Fields::new) else { return host.map(Self::of) };

@@ -7,15 +7,15 @@ pub(crate) const MAX: usize = 1_000_000;
 
 /// Counts values in pieces of a text. Each value but the first is behind one of `,`, `:`, `[` and `{`.
 #[derive(Debug, Default)]
-pub(crate) struct JsonValues {
-    pub(crate) count: usize,
+struct JsonValues {
+    count: usize,
     in_string: bool,
     is_escaped: bool,
 }
 
 impl JsonValues {
     /// Counts the values of the next piece.
-    pub(crate) fn add(&mut self, text: &[u8]) {
+    fn add(&mut self, text: &[u8]) {
         for byte in text {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -30,8 +30,14 @@ impl JsonValues {
 
 /// Reads JSON until it has more than [`MAX`] values.
 pub(crate) struct Bounded<R> {
-    pub(crate) input: R,
-    pub(crate) values: JsonValues,
+    input: R,
+    values: JsonValues,
+}
+
+impl<R> Bounded<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self { input, values: JsonValues::default() }
+    }
 }
 
 impl<R: Read> Read for Bounded<R> {

@@ -270,7 +270,7 @@ impl WorkCopy {
 
 /// Finds every file of the workspace.
 fn collect(root: &Path, environment: &Environment, deadline: &Deadline) -> Result<changes::Changes, ChangesError> {
-    let work = WorkFolder { deadline: deadline.clone(), ..WorkFolder::of(root, environment)? };
+    let work = WorkFolder::of(root, environment)?.until(deadline);
     changes::collect_at(&work, &Selection::All, &Needs::default, environment, None)
 }
 

@@ -41,8 +41,7 @@ pub(super) fn note_last(
         return Ok(());
     }
     // A commit that cannot be compared is not what was passed. One that is too large for a moment is compared by `gate verify`.
-    let deadline = work.deadline.no_later_than(MAX_TIME);
-    let work = WorkFolder { deadline: deadline.clone(), ..work.clone() };
+    let work = work.clone().until(&work.deadline.no_later_than(MAX_TIME));
     let commit = Selection::Commit(head.to_owned());
     let Ok((tree, base)) = super::subject::digest_in(&work, &commit, environment) else { return Ok(()) };
     if tree.is_some() && (&tree, &base) == (&record.tree, &record.base) {

@@ -112,7 +112,7 @@ impl Request {
             }
             error => error.into(),
         })?;
-        let found = WorkFolder { deadline: self.deadline.clone(), ..found };
+        let found = found.until(&self.deadline);
         *known = Some((self.folder.clone(), found.clone()));
         Ok(found)
     }

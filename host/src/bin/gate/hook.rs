@@ -67,10 +67,10 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     });
     let mut call = host.map(Call::of);
     let late = || no_answer(&format!("the hook did not finish within {} s", limit.as_secs()));
-    let (answer, reason) = loop {
+    let decision = loop {
         let left = limit.saturating_sub(start.elapsed());
         let told = if worker.is_ok() { told.recv_timeout(left).ok() } else { None };
-        let decision = match told {
+        break match told {
             Some(WorkerMessage::Called(read)) => {
                 call = *read;
                 if call.is_some() {
@@ -81,13 +81,10 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
             Some(WorkerMessage::Decided(decision)) => Some(decision),
             None => call.as_ref().map(|call| uncounted(call, &late())),
         };
-        break match (&call, decision) {
-            (Some(call), Some(Decision::Block(reason))) => {
-                (call.answer(&Decision::Block(reason.clone())), Some(reason))
-            }
-            (Some(call), Some(decision)) => (call.answer(&decision), None),
-            _ => (Answer::refuse(UNKNOWN), None),
-        };
+    };
+    let answer = match (&call, &decision) {
+        (Some(call), Some(decision)) => call.answer(decision),
+        _ => Answer::refuse(UNKNOWN),
     };
     if !answer.stderr.is_empty() {
         terminal::say(&answer.stderr);
@@ -99,9 +96,9 @@ pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
         caller_limits::mention();
         return ExitCode::from(2);
     }
-    match reason {
-        // Hosts read the reason from stderr then.
-        Some(reason) if answer.exit == 0 && is_discarded(&out) => {
+    match decision {
+        // With this exit code, hosts read the reason from stderr.
+        Some(Decision::Block(reason)) if answer.exit == 0 && is_discarded(&out) => {
             terminal::say(reason.trim_end());
             ExitCode::from(2)
         }
