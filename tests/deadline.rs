@@ -407,7 +407,7 @@ fn files_that_are_passed_from_the_cache_are_read_until_the_deadline() {
 }
 
 #[test]
-fn nothing_is_read_again_to_fix_what_has_no_fix() {
+fn fix_reads_no_file_again_without_an_offered_fix() {
     let stage = Stage::new();
     let toml = format!("deadline = \"500ms\"\n[gate.g]\nall = [\"c\"]\n[check.c]\n{SUBMISSION}\n");
     fs::write(stage.work().join("gate.toml"), toml).expect("written");

@@ -100,8 +100,8 @@ impl Verifiers {
     /// names them.
     ///
     /// Components are compiled one after the other; `compiled` gets the time that this took, and sets the deadline. Then all
-    /// describe themselves at the same time, each within the limits of its check. If they are more than can run at the same time,
-    /// each has a part of its time, so that an endless one does not make all take longer.
+    /// describe themselves at the same time, each within the limits of its check. If not all can run at the same time, each gets
+    /// only a part of its time, so that endless components do not delay the others.
     pub(crate) async fn load(
         &self,
         config: &config::Config,

@@ -95,7 +95,7 @@ pub struct Runtime {
     cache: Option<Cache>,
     /// The slots of the instance pool.
     slots: Semaphore,
-    /// How many they are.
+    /// The number of these slots.
     slot_count: usize,
     /// Compiled components by digest, so that each is loaded or compiled once.
     components: Mutex<BTreeMap<String, Component>>,

@@ -66,7 +66,7 @@ struct KnownTranscript {
     pending: BTreeMap<String, usize>,
     /// Whether the next text continues the last.
     goes_on: bool,
-    /// How many values the events have had.
+    /// The number of JSON values in the events.
     values: usize,
 }
 
@@ -285,7 +285,7 @@ impl KnownTranscript {
             tool: clean(tool.as_str().unwrap_or("unknown"), 200),
             success: false,
             error: Some("it was not answered".to_owned()),
-            input: Some(input).filter(|input| !input.is_null()).map(|input| kept(input, self.values)),
+            input: Some(input).filter(|input| !input.is_null()).map(|input| limited_input(input, self.values)),
             output: None,
             files_changed: paths(input),
         });
@@ -318,8 +318,8 @@ impl KnownTranscript {
     }
 }
 
-/// Returns the input of a call, of a transcript with so many values: its beginning as text, if they are too many.
-pub(crate) fn kept(input: &Value, values: usize) -> Value {
+/// Returns the input of a tool call as it is, or only its beginning as text if the transcript has had too many values.
+pub(crate) fn limited_input(input: &Value, values: usize) -> Value {
     if values <= json_values::MAX { input.clone() } else { clean(&input.to_string(), MAX_OUTPUT).into() }
 }
 

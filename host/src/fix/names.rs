@@ -13,7 +13,7 @@ const MAX_NAMES: usize = 10_000;
 /// Folders of installed packages. Their symlinks lead back to the packages of a workspace.
 const INSTALLED: &[&str] = &["node_modules", "site-packages"];
 /// Folders of settings, below a project or a home. Other folders with a dot may be anything, such as a temporary one.
-const SETTINGS: &[&str] =
+const SETTINGS_FOLDERS: &[&str] =
     &[".claude", ".codex", ".config", ".cursor", ".gemini", ".github", ".husky", ".qwen", ".vscode"];
 /// How deep symlinks are looked for in a home, where programs have their settings in hidden files and folders.
 const HOME_DEPTH: usize = 3;
@@ -51,8 +51,8 @@ impl SymlinkNames {
             };
             add(&home, "", &mut symlinks(&home, Some(HOME_DEPTH), is_searched));
         }
-        // Such a folder may be a repository of its own.
-        if let Some(name) = root.file_name().and_then(OsStr::to_str).filter(|name| SETTINGS.contains(name)) {
+        // A settings folder may be a repository of its own.
+        if let Some(name) = root.file_name().and_then(OsStr::to_str).filter(|name| SETTINGS_FOLDERS.contains(name)) {
             links.entry(String::new()).or_default().push(name.to_owned());
         }
         Self { links }

@@ -7,7 +7,7 @@ use crate::deadline::Deadline;
 use crate::json_values;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::ToolCall;
-use crate::transcript::kept;
+use crate::transcript::limited_input;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -28,7 +28,7 @@ pub(super) struct TranscriptSummary {
     pub(super) model: Option<String>,
     pub(super) last: Option<String>,
     pub(super) tool_calls: Vec<ToolCall>,
-    /// How many values the lines had.
+    /// The number of JSON values in the lines.
     values: usize,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, deadline: &Deadline) -> TranscriptSummary {
     }
     let mut lines = BufReader::new(file.take(MAX_BYTES));
     if start > 0 {
-        // The end of a line.
+        // The rest of a line whose beginning is not read.
         let _ = lines.skip_until(b'\n');
     }
     parse(lines, deadline)
@@ -60,17 +60,17 @@ fn parse(mut lines: impl BufRead, deadline: &Deadline) -> TranscriptSummary {
         {
             said.values = said.values.saturating_add(values);
             entry(&value, &mut said, &mut open);
-            forget(&mut said.tool_calls, &mut open, 2 * MAX_CALLS);
+            drop_oldest(&mut said.tool_calls, &mut open, 2 * MAX_CALLS);
         }
         line.clear();
     }
-    forget(&mut said.tool_calls, &mut open, MAX_CALLS);
+    drop_oldest(&mut said.tool_calls, &mut open, MAX_CALLS);
     said
 }
 
-/// If there are more than so many calls, forgets all but the last ones.
-fn forget(calls: &mut Vec<ToolCall>, open: &mut BTreeMap<String, usize>, most: usize) {
-    if calls.len() > most {
+/// Drops all calls but the last [`MAX_CALLS`], if there are more than `max`.
+fn drop_oldest(calls: &mut Vec<ToolCall>, open: &mut BTreeMap<String, usize>, max: usize) {
+    if calls.len() > max {
         let excess = calls.len() - MAX_CALLS;
         calls.drain(..excess);
         open.retain(|_, index| *index >= excess);
@@ -173,7 +173,7 @@ fn begin(
         success: false,
         error: None,
         files_changed: changed(name, input.as_ref()),
-        input: input.map(|input| kept(&input, said.values)),
+        input: input.map(|input| limited_input(&input, said.values)),
         output: None,
     });
 }

@@ -87,8 +87,8 @@ fn step(shown: &mut Vec<u64>, seen: &mut Vec<u64>, at: u64) {
 }
 
 /// Returns for each entry of the chain how long the machine has run since, in milliseconds: at least, and whatever the clock
-/// showed. Only the time between two starts of steps in the same boot counts, and from the last of them until now. What machines
-/// that share the ledger have run at the same time counts once.
+/// showed. Only the time between two starts of steps in the same boot counts, and from the last of them until now. If several
+/// machines share the ledger and run at the same time, that time counts once.
 pub fn ages_by_uptime(entries: &[Entry], now: Option<&Uptime>) -> Result<Vec<u64>, LedgerError> {
     let (mut boots, mut passed) = (BTreeMap::new(), 0u64);
     let mut see = |uptime: Uptime| {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_question_is_hidden() {
+    fn hidden_characters_in_a_question_are_shown_as_marks() {
         let prompt = vec![
             PromptPart::Text("\u{202e}Look:\n".into()),
             untrusted("a", "x\u{e0041}\u{200b}\r\n\ty 👩\u{200d}💻\r\n"),

@@ -211,11 +211,11 @@ impl Runtime {
         if let Some(about) = self.known_description(source) {
             return Ok(about);
         }
-        // Neither a machine that has no time for a component, nor a run with more guests, says anything about it. Guests do not share
-        // the cores evenly, so half of a share is enough.
-        let its_own = processor_time::share(limits.time, 2 * guests).min(limits.time / 4 * 3);
+        // The processor time that shows that the component, and not a busy machine, is slow. Guests do not share the cores evenly,
+        // so half of a share is enough.
+        let own_time = processor_time::share(limits.time, 2 * guests).min(limits.time / 4 * 3);
         let known = self.cache.as_ref().filter(|_| remembered == Remembered::Used);
-        if let Some((failure, age)) = known.and_then(|cache| cache.failure(source.digest(), limits, its_own)) {
+        if let Some((failure, age)) = known.and_then(|cache| cache.failure(source.digest(), limits, own_time)) {
             return Err(again(failure, age));
         }
         let verifier = &self.prepare_to_describe(source)?;
@@ -229,7 +229,7 @@ impl Runtime {
         let about = answer.map_err(|failure| {
             let failure = undescribed(failure, limits);
             if failure.kind == ErrorKind::LimitTime
-                && computed >= its_own
+                && computed >= own_time
                 && let Some(cache) = &self.cache
             {
                 cache.put_failure(source.digest(), limits, computed, &failure);

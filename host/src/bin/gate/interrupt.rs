@@ -42,8 +42,7 @@ pub(crate) fn on_truncated_file(truncated: extern "C" fn(libc::c_int)) {
     handle(libc::SIGBUS, truncated);
 }
 
-/// Lets the program wait for its child processes, also if the caller ignores the end of its own: the system would forget how they
-/// ended.
+/// Restores the default action of SIGCHLD. If the caller ignores that signal, the system discards the exit codes of child processes.
 pub(crate) fn wait_for_children() {
     // SAFETY: the default action.
     unsafe {
@@ -87,7 +86,7 @@ pub(crate) fn watch() {
         PROCESS.store(libc::getpid(), Ordering::SeqCst);
         for signal in SIGNALS {
             let mut action: libc::sigaction = mem::zeroed();
-            // Signals that the parent process ignores (`nohup`) stay ignored, except the warning before the system kills.
+            // Signals that the parent process ignores (`nohup`) stay ignored. SIGXCPU does not: it comes before the system kills.
             if libc::sigaction(signal, ptr::null(), &raw mut action) == 0
                 && (action.sa_sigaction != libc::SIG_IGN || signal == libc::SIGXCPU)
             {

@@ -151,7 +151,7 @@ fn program() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Returns the exit code of a loop, which is also that of a signal or of a program.
+/// Returns the exit code of a loop. If there is no verdict, prints the limits of the process that are low.
 fn end_of_loop(global: &args::Global, ended: Result<ExitCode, Error>) -> ExitCode {
     interrupt::give_way();
     let no_verdict = ExitCode::from(Exit::NoVerdict.code());

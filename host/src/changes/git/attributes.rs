@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Longer files of attributes are not read.
 const MAX_BYTES: usize = 1 << 20;
-/// The most rules of all files: each takes about 9 KiB. A file with more than are left is not read.
+/// The most rules of all files together: each takes about 9 KiB. A file with more rules than are left is ignored.
 const MAX_RULES: usize = 5_000;
 
 /// Whether the line ends of a file are converted.
@@ -40,7 +40,7 @@ pub(super) struct Attributes<'a> {
     /// The rules of each folder that was looked up.
     rules: HashMap<Vec<u8>, Vec<AttributeRule>>,
     /// How many more rules may be read.
-    left: usize,
+    rules_left: usize,
 }
 
 struct AttributeRule {
@@ -59,7 +59,7 @@ enum AttributeState {
 
 impl<'a> Attributes<'a> {
     pub(super) fn new(base: &'a dyn Fn(&[u8]) -> Option<TreeEntry>) -> Self {
-        Self { base, rules: HashMap::new(), left: MAX_RULES }
+        Self { base, rules: HashMap::new(), rules_left: MAX_RULES }
     }
 
     /// Returns the attributes of a file: those of its parent folders, the nearest last.
@@ -73,7 +73,7 @@ impl<'a> Attributes<'a> {
             let folder = &path[..end];
             if !self.rules.contains_key(folder) {
                 let rules = self.read(objects, folder)?;
-                self.left -= rules.len();
+                self.rules_left -= rules.len();
                 self.rules.insert(folder.to_vec(), rules);
             }
             let inside = name[end..].trim_start_matches('/');
@@ -104,15 +104,15 @@ impl<'a> Attributes<'a> {
         let path = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
         let Some(entry) = (self.base)(&path).filter(|entry| entry.mode.is_file()) else { return Ok(Vec::new()) };
         let bytes = objects.read(&entry.id, ObjectKind::Blob, "the attributes of the base")?;
-        let most = if bytes.len() > MAX_BYTES { 0 } else { self.left };
-        Ok(rules(&String::from_utf8_lossy(&bytes), most))
+        let max = if bytes.len() > MAX_BYTES { 0 } else { self.rules_left };
+        Ok(rules(&String::from_utf8_lossy(&bytes), max))
     }
 }
 
-/// Parses the lines of a file; none of them if there are more than so many rules.
-fn rules(text: &str, most: usize) -> Vec<AttributeRule> {
-    let rules: Vec<AttributeRule> = text.lines().filter_map(rule).take(most + 1).collect();
-    if rules.len() > most { Vec::new() } else { rules }
+/// Parses the lines of a file. Returns no rule if there are more than `max`.
+fn rules(text: &str, max: usize) -> Vec<AttributeRule> {
+    let rules: Vec<AttributeRule> = text.lines().filter_map(rule).take(max + 1).collect();
+    if rules.len() > max { Vec::new() } else { rules }
 }
 
 /// Parses a line: a pattern and its attributes. Macros and quoted patterns are not supported; without them, a file counts as
